@@ -225,7 +225,7 @@ class TestARankThatDoesMoreAndWaitsLeast:
     def test_the_json_headline_and_a_finding_name_it_too(self, odd: Analysis):
         (finding,) = (candidate for candidate in odd.findings if candidate.rule == "odd-rank")
         assert finding.title == "Uneven work on rank2"
-        assert finding.gain_ns == 0
+        assert finding.cost_ns == 0
         assert odd.headline.startswith("Rank 2 may be a straggler: it computes 5.57 ms per step")
         assert " Uneven work on rank2. Look at what rank2 is given" in odd.rank_headline
 

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from timesink.answers.comparison.budget_file import Budget
     from timesink.answers.comparison.pairing import Compared
     from timesink.answers.comparison.report import Comparison
-    from timesink.model.findings import Finding
+    from timesink.model.findings import GateCheck
 
 
 # Whether NEW passes: `--fail-on` and `--budget`.
@@ -103,7 +103,7 @@ def _gate_for(
 
     if comparison.exploration is not None:
         raise _nothing_to_judge(_TOLD_APART)
-    results: tuple[Finding, ...] = ()
+    results: tuple[GateCheck, ...] = ()
     if budgets is not None:
         from timesink.answers.comparison.budgets import evaluate  # noqa: PLC0415
 

@@ -26,7 +26,7 @@ from timesink.analyses.statistics.drift import mean_changes
 from timesink.comparison.steps.times import cycle_times
 from timesink.comparison.steps.verdict import judge_lengths
 from timesink.model.diagnosis import Component, CycleTime
-from timesink.model.findings import Finding
+from timesink.model.findings import Straggler
 from timesink.model.units import times
 
 COLLECTIVE_CHANGE_SCHEMA: dict[str, pl.DataType] = {
@@ -294,7 +294,7 @@ def straggler_changes(base: RankSet, new: RankSet, *, matched: bool) -> tuple[St
         {straggler.rank: straggler for straggler in base.analysis.stragglers} if matched else {}
     )
     least = MIN_SHARE * new.analysis.panel.step_ns
-    entries: list[tuple[str, Finding, float, float, int | None]] = []
+    entries: list[tuple[str, Straggler, float, float, int | None]] = []
     taken: set[int] = set()
     for straggler in new.analysis.stragglers:
         counterpart = before.get(straggler.rank) or _of_same_role(base, new, straggler, before)
@@ -325,7 +325,7 @@ def straggler_changes(base: RankSet, new: RankSet, *, matched: bool) -> tuple[St
         StragglerChange(
             state,
             finding.rank,
-            finding.cause,
+            finding.id,
             base_ns,
             new_ns,
             own_rank,
@@ -344,7 +344,7 @@ def straggler_changes(base: RankSet, new: RankSet, *, matched: bool) -> tuple[St
     return tuple(changes)
 
 
-def _per_step(finding: Finding, analysis: RanksAnalysis) -> float:
+def _per_step(finding: Straggler, analysis: RanksAnalysis) -> float:
     return finding.cost_ns / max(len(analysis.panel.steps), 1)
 
 
@@ -359,8 +359,8 @@ def _unnamed_cost(analysis: RanksAnalysis, rank: int) -> float:
 
 
 def _of_same_role(
-    base: RankSet, new: RankSet, finding: Finding, before: dict[int, Finding]
-) -> Finding | None:
+    base: RankSet, new: RankSet, finding: Straggler, before: dict[int, Straggler]
+) -> Straggler | None:
     """A straggler of the base for the same reason in the same role.
 
     Which rank of a slow stage is named is chance.
@@ -372,11 +372,7 @@ def _of_same_role(
     named = {straggler.rank for straggler in new.analysis.stragglers}
     for candidate in before.values():
         same_role = role.get(candidate.rank) == role.get(finding.rank, -2)
-        if (
-            same_role
-            and candidate.cause == finding.cause
-            and candidate.rank not in named | _odd(base)
-        ):
+        if same_role and candidate.id == finding.id and candidate.rank not in named | _odd(base):
             return candidate
     return None
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from timesink.model.findings import Evidence, Finding, Interval
+from timesink.model.findings import Anomaly, Cause, Evidence, Interval, Symptom
 
 SIDES = ("base", "new")
 """What two runs are called that are compared."""
@@ -245,9 +245,9 @@ class Diagnosis:
     cycle_time: CycleTime
     attribution: tuple[Component, ...]
     """Largest change first; the changes add up to that of the mean cycle."""
-    anomalies: tuple[Finding, ...]
+    anomalies: tuple[Anomaly, ...]
     """Resources that are less there than they were, most severe first."""
-    causes: tuple[Finding, ...]
+    causes: tuple[Cause, ...]
     """What explains a part of the change, most time first."""
     unexplained_ns: float
     """The change of the mean cycle less what causes explain."""
@@ -255,7 +255,7 @@ class Diagnosis:
     """Where it sits: components and ns, largest first."""
     program: ProgramChange | None = None
     """What the program does otherwise; None where no timeline tells."""
-    symptoms: tuple[Finding, ...] = ()
+    symptoms: tuple[Symptom, ...] = ()
     """Counters that tell of the change instead of explaining it."""
     paces: tuple[EvenPace, ...] = ()
     """What takes longer or less for everything alike, where no cause explains that."""

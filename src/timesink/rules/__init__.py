@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
+from msgspec.structs import replace
 from numpy.typing import ArrayLike, NDArray
 
 from timesink.analyses.columns import device_names, event_ranges, memoize_per_trace
@@ -23,11 +24,20 @@ from timesink.analyses.fitness import recording_fitness
 from timesink.analyses.program_traits import program_traits
 from timesink.analyses.steps import find_steps, step_breakdown
 from timesink.model import intervals, toml_tables, units
-from timesink.model.findings import Evidence, Finding, gravest_first
+from timesink.model.findings import (
+    Cause,
+    Evidence,
+    Finding,
+    KernelAdvice,
+    RunFinding,
+    gravest_first,
+)
 from timesink.model.fitness import IDLE
 from timesink.model.intervals import IntervalSet
 from timesink.model.trace import Trace
 from timesink.model.vendors import UNKNOWN, in_words_of
+
+FindingT = TypeVar("FindingT", bound=Finding)
 
 
 @lru_cache(maxsize=8)
@@ -61,15 +71,15 @@ def is_pytorch(framework: str | None, names: Iterable[str], *, otherwise: bool) 
 
 
 def fit_finding(
-    finding: Finding,
+    finding: FindingT,
     table: str,
     *,
     pytorch: bool,
     vendor: str = "",
     traits: Collection[str] = (),
-) -> Finding:
+) -> FindingT:
     """A finding whose advice fits the framework, the maker of the device, and the program."""
-    row = catalogue()[table].get(finding.rule, {})
+    row = catalogue()[table].get(finding.id, {})
     # What names a place in the program holds for any framework.
     is_general = "named" not in row or finding.advice == row["advice"]
     advice = row.get("plain", finding.advice) if is_general and not pytorch else finding.advice
@@ -108,31 +118,63 @@ def catalogue() -> Mapping[str, Mapping[str, Any]]:
 
 
 def make_finding(
-    table: str,
     rule: str,
     sentence: str,
     words: Mapping[str, str] | None = None,
     *,
     advice: str = "advice",
     **parts: Any,
-) -> Finding:
+) -> RunFinding:
     """A finding with the title and the advice of the catalogue, where `words` fill their gaps.
 
     `advice` names the row where a rule has several.  What an estimate assumes is said where there
     is one.
     """
-    row, fillings = catalogue()[table][rule], words or {}
+    row, fillings = catalogue()["run"][rule], words or {}
     gains = parts.get("cost_ns") or parts.get("between_ns")
-    return Finding(
+    return RunFinding(
         rule,
         sentence,
         row.get(advice, "").format(**fillings),
-        row.get("title", "").format(**fillings),
+        title=row.get("title", "").format(**fillings),
         gain_basis=row.get("basis", "") if gains else "",
         is_warning=bool(row.get("warning")),
         unknown_saving="" if gains else row.get("unknown", ""),
         **parts,
     )
+
+
+def make_advice(
+    rule: str,
+    sentence: str,
+    words: Mapping[str, str] | None = None,
+    *,
+    advice: str = "advice",
+    **parts: Any,
+) -> KernelAdvice:
+    """Advice on kernels with the texts of the catalogue; `advice` as in `make_finding`."""
+    row, fillings = catalogue()["kernels"][rule], words or {}
+    return KernelAdvice(
+        rule,
+        sentence,
+        row[advice].format(**fillings),
+        title=row["title"].format(**fillings),
+        gain_basis=row.get("basis", "") if parts.get("cost_ns") else "",
+        **parts,
+    )
+
+
+def make_cause(
+    cause: str,
+    sentence: str,
+    words: Mapping[str, str] | None = None,
+    *,
+    advice: str = "advice",
+    **parts: Any,
+) -> Cause:
+    """A cause with the advice of the catalogue; `advice` names the row where it has several."""
+    text = catalogue()["causes"][cause].get(advice, "").format(**(words or {}))
+    return Cause(cause, sentence, text, **parts)
 
 
 # -- rules about a single run ----------------------------------------------------------------------
@@ -144,7 +186,7 @@ MIN_GAP_SHARE = 0.05
 
 
 @memoize_per_trace
-def find_all(trace: Trace) -> tuple[Finding, ...]:
+def find_all(trace: Trace) -> tuple[RunFinding, ...]:
     """Everything the rules find, the most severe first."""
     steps = complete_steps(trace)
     findings = _answerable_findings(
@@ -154,7 +196,7 @@ def find_all(trace: Trace) -> tuple[Finding, ...]:
     return tuple(replace(finding, marked=steps.marked) for finding in gravest_first(graded))
 
 
-def fit_to_run(finding: Finding, trace: Trace, *, pytorch: bool | None = None) -> Finding:
+def fit_to_run(finding: RunFinding, trace: Trace, *, pytorch: bool | None = None) -> RunFinding:
     """A finding of a run with advice for its framework, its device and what its program does."""
     about, traits = trace.metadata, program_traits(trace)
     if pytorch is None:
@@ -164,11 +206,11 @@ def fit_to_run(finding: Finding, trace: Trace, *, pytorch: bool | None = None) -
     return fit_finding(finding, "run", pytorch=pytorch, vendor=vendor, traits=traits)
 
 
-def _answerable_findings(trace: Trace, findings: Iterable[Finding]) -> Iterator[Finding]:
+def _answerable_findings(trace: Trace, findings: Iterable[RunFinding]) -> Iterator[RunFinding]:
     """Findings about what the recording can answer: the rest may be missing data."""
     fitness, rows = recording_fitness(trace), catalogue()["run"]
     for finding in findings:
-        row = rows.get(finding.rule, {})
+        row = rows.get(finding.id, {})
         question = row.get("asks", IDLE if "idle_for" in row else row.get("time", ""))
         if fitness.answers(question):
             yield finding
@@ -209,7 +251,7 @@ class Steps:
         share = units.share(ns, self.length_ns)
         return f"{units.brief_ns(ns)} of {self.step_phrase} ({share})"
 
-    def graded(self, finding: Finding) -> Finding:
+    def graded(self, finding: RunFinding) -> RunFinding:
         """A finding whose severity follows what it saves, of a step and the time up to the next."""
         period = self.length_ns
         if finding.between_ns and self.count:
@@ -238,11 +280,11 @@ class Steps:
         evidence: Iterable[Evidence],
         words: Mapping[str, str] | None = None,
         **more: Any,
-    ) -> list[Finding]:
+    ) -> list[RunFinding]:
         """What a rule says that found time lost in a step, by default all to be gained."""
         share = lost_ns / self.length_ns if self.length_ns else 0.0
         parts = {"share": share, "cost_ns": lost_ns, **more}
-        return [make_finding("run", rule, sentence, words, evidence=tuple(evidence), **parts)]
+        return [make_finding(rule, sentence, words, evidence=tuple(evidence), **parts)]
 
 
 @memoize_per_trace

@@ -166,14 +166,14 @@ def test_an_equal_program_is_never_said_to_have_changed(tmp_path: Path, slow: fl
     assert program is not None
     assert program.same
     assert not {"synchronisation", "kernel_change", "added_layer"} & {
-        cause.cause for cause in comparison.diagnosis.causes
+        cause.id for cause in comparison.diagnosis.causes
     }
 
 
 def test_an_edit_is_the_first_cause_whatever_cycles_take(edited_comparison: Comparison):
     assert edited_comparison.diagnosis is not None
     first = edited_comparison.diagnosis.causes[0]
-    assert first.cause == "synchronisation"
+    assert first.id == "synchronisation"
     assert "aten::item added" in first.sentence
 
 
@@ -185,7 +185,7 @@ def test_causes_are_ordered_by_what_they_cost(edited_comparison: Comparison):
     slight, heavy = (replace(EDIT, cause=cause, host_ns=ns, device_ns=0.0)
                      for cause, ns in (("workload_change", 1e3), ("added_layer", 9e3)))  # fmt: skip
     causes = causes_of_case(case, program=change(slight, heavy))
-    assert [cause.cause for cause in causes][:1] == ["added_layer"]
+    assert [cause.id for cause in causes][:1] == ["added_layer"]
     costs = [abs(cause.cost_ns) for cause in causes]
     assert costs == sorted(costs, reverse=True)
 

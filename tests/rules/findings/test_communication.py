@@ -28,7 +28,7 @@ class TestExposed:
         (finding,) = exposed_communication(communication_trace(250))
         assert (finding.rule, finding.severity) == ("exposed-communication", "high")
         assert finding.share == pytest.approx(0.25)
-        assert finding.gain_ns == 250_000
+        assert finding.cost_ns == 250_000
         assert "250.0 us of the 1.00 ms step (25.0 %)" in finding.sentence
         kernel, step = (item.to_dict() for item in finding.evidence)
         assert kernel == {"kind": "kernel", "name": NCCL_KERNEL, "calls": 1, "total_us": 250}
@@ -82,5 +82,5 @@ def test_no_more_communication_is_hidden_than_there_is_computation():
     (finding,) = exposed_communication(
         read(STEP(1, 0, 1000), O("gloo:all_reduce", 0, 700), K("gemm", 700, 200))
     )
-    assert finding.gain_ns == 200_000
+    assert finding.cost_ns == 200_000
     assert "Only 200.0 us of computation is left to overlap it with." in finding.sentence

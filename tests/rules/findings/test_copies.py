@@ -20,7 +20,7 @@ def test_share_gain_and_evidence():
     (finding,) = pageable_copies(copy_trace(100))
     assert (finding.rule, finding.severity) == ("pageable-copies", "medium")
     assert finding.share == pytest.approx(0.1)
-    assert finding.gain_ns == 50_000
+    assert finding.cost_ns == 50_000
     assert finding.sentence.startswith("1 copy (4.0 KiB)")
     assert "100.0 us of the 1.00 ms step (10.0 %)" in finding.sentence
     (copy,) = (item.to_dict() for item in finding.evidence)
@@ -56,7 +56,7 @@ class TestAllocatorCalls:
         assert "Allocating and freeing device memory takes 200.0 us of" in finding.sentence
         assert finding.sentence.endswith(", in 1 call a step.")
         # The device works during half of it.
-        assert finding.gain_ns == 100_000
+        assert finding.cost_ns == 100_000
         assert finding.evidence[0].name == name
 
     def test_other_calls_and_calls_outside_steps_are_none(self):

@@ -23,7 +23,7 @@ def test_share_gain_and_evidence():
     (finding,) = data_loading(loading_trace(100))
     assert (finding.rule, finding.severity) == ("data-loading", "medium")
     assert finding.share == pytest.approx(0.15)
-    assert finding.gain_ns == 150_000
+    assert finding.cost_ns == 150_000
     assert "150.0 us of each 1.00 ms step (15.0 %)" in finding.sentence
     calls, step = (item.to_dict() for item in finding.evidence)
     assert calls == {"kind": "call", "name": DATA_LOADER, "calls": 2, "total_us": 300}

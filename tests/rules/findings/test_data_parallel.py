@@ -26,7 +26,7 @@ def test_it_is_worth_a_word_even_when_short():
     devices = [C(200, 50, c=0), C(300, 50, c=0, device=1)]
     (finding,) = data_parallel(read(STEP(1, 0, 1000), O(NAME, 0, 10), *devices))
     # What several processes would save, one does not tell.
-    assert (finding.severity, finding.gain_ns) == ("low", 0.0)
+    assert (finding.severity, finding.cost_ns) == ("low", 0.0)
     assert finding.unknown_saving
 
 

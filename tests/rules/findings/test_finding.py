@@ -9,7 +9,7 @@ import pytest
 
 from builders import training_trace
 from cases import DATA_LOADER, STEP, C, K, O, R, read, read_document
-from timesink.model.findings import HIGH, LOW, MEDIUM, SEVERITIES, Finding
+from timesink.model.findings import HIGH, LOW, MEDIUM, SEVERITIES, RunFinding
 from timesink.model.trace import Trace
 from timesink.rules import find_all, rules_for
 
@@ -48,8 +48,8 @@ def test_every_finding_has_numbers_evidence_and_advice(run: Callable[[], Trace])
         assert finding.evidence
         assert finding.evidence[0].numbers
         assert 0 <= finding.share <= 1
-        assert bool(finding.gain_ns) == bool(finding.gain_basis)
-        assert finding.gain_ns >= 0
+        assert bool(finding.cost_ns) == bool(finding.gain_basis)
+        assert finding.cost_ns >= 0
 
 
 def test_the_gravest_come_first():
@@ -71,7 +71,7 @@ def test_the_gravest_come_first():
     ],
 )
 def test_severity(share: float, least: str, severity: str):
-    finding = Finding("rule", "Sentence.", share=share, least_severity=least)
+    finding = RunFinding("rule", "Sentence.", share=share, least_severity=least)
     assert finding.severity == severity
 
 

@@ -16,7 +16,7 @@ def test_share_gain_and_evidence():
     (finding,) = layout_conversions(read(STEP(1, 0, 1000), *kernels))
     assert (finding.rule, finding.severity) == ("layout-conversions", "medium")
     assert finding.share == pytest.approx(0.06)
-    assert finding.gain_ns == 60_000
+    assert finding.cost_ns == 60_000
     assert "3 kernels a step" in finding.sentence
     assert "60.0 us of the 1.00 ms step (6.0 %)" in finding.sentence
     assert [item.to_dict() for item in finding.evidence] == [
@@ -38,7 +38,7 @@ def test_products_in_either_layout_are_fine():
 def test_parallel_streams_count_once_and_only_inside_steps():
     kernels = [K(TO_NHWC, 100, 600, stream=stream) for stream in range(20)]
     (finding,) = layout_conversions(read(STEP(1, 0, 1000), *kernels, K(TO_NHWC, 5000, 900)))
-    assert (finding.share, finding.gain_ns) == (pytest.approx(0.6), 600_000)
+    assert (finding.share, finding.cost_ns) == (pytest.approx(0.6), 600_000)
     assert "20 kernels a step" in finding.sentence
 
 

@@ -143,7 +143,7 @@ def features_of(
     already = np.any(list(odd.values()), axis=0)
     for straggler in analysis.stragglers:
         place = int(np.searchsorted(panel.ranks, straggler.rank))
-        if straggler.cause == "slow_link" and not already[place]:
+        if straggler.id == "slow_link" and not already[place]:
             more["transfer"][place] = straggler.cost_ns / max(len(panel.steps), 1)
         first = max(FEATURES, key=lambda name: float(more[name][place]))
         if more[first][place] > least:
@@ -328,7 +328,7 @@ class Features:
             stragglers = [
                 straggler for straggler in self.analysis.stragglers if straggler.rank in ranks
             ]
-            if len(places) == 1 and stragglers and stragglers[0].cause == "slow_link":
+            if len(places) == 1 and stragglers and stragglers[0].id == "slow_link":
                 return " ".join(stragglers[0].proofs)
             return (
                 f"Collectives take {brief_ns(abs(more))} per step longer to transfer their data "

@@ -42,6 +42,7 @@ from timesink.analyses.work.calls import modelled_calls
 from timesink.analyses.work.efficiency import Efficiency
 from timesink.analyses.work.own_formulas import formula_text, load_formulas
 from timesink.answers.analysis import sections
+from timesink.answers.analysis.finding_values import FindingJson
 from timesink.answers.analysis.headline import (
     efficiency_values,
     headline,
@@ -57,7 +58,7 @@ from timesink.errors import TimesinkError, UnreadableError, UsageError
 from timesink.formats import Progress, is_folder
 from timesink.formats.small_files import encode_json
 from timesink.model import units
-from timesink.model.findings import SEVERITIES, Finding
+from timesink.model.findings import SEVERITIES, RunFinding
 from timesink.model.fitness import COMMUNICATION, CRITICAL_PATH, Fitness
 from timesink.model.health import HealthEntry, recording_notes
 from timesink.model.trace import Trace, why_no_calls
@@ -274,7 +275,7 @@ class Analysis:
         return headline(self.timeline, self.findings, clock=self.own_clock)
 
     @property
-    def findings(self) -> tuple[Finding, ...]:
+    def findings(self) -> tuple[RunFinding, ...]:
         """What costs time and what to try, the most severe first."""
         if refusing_damage(self.fitness) is not None:
             return ()
@@ -398,7 +399,7 @@ class Analysis:
             "memory": sections.memory(trace),
             "modules": sections.modules(self.table("modules")),
             "distributed": sections.distributed_values(trace, self.ranks),
-            "findings": [finding.to_dict() for finding in self.findings],
+            "findings": [FindingJson.of(finding) for finding in self.findings],
             "clock": self._clock_values(),
             "own": None if timeline is trace else self._on_own_clock(timeline),
             "critical_path": sections.critical_path(self.played, self.fitness),

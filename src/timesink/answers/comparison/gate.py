@@ -43,7 +43,7 @@ from timesink.comparison.inputs import LEFT_OUT, UNPAIRED
 from timesink.errors import TimesinkError
 from timesink.model import units
 from timesink.model.diagnosis import Diagnosis
-from timesink.model.findings import Finding
+from timesink.model.findings import Cause
 from timesink.model.units import signed_ns
 from timesink.output.blocks import Block, Causes, Document, Facts, Section, Text, Tone
 from timesink.output.junit import junit_xml
@@ -205,7 +205,7 @@ def _why_lines(why: Diagnosis | None) -> Iterator[_Lines]:
     if why is None or why.verdict == "incomparable":
         return
     # What made steps shorter is no reason to fail.
-    slower = [cause for cause in why.causes if cause.explained_ns > 0]
+    slower = [cause for cause in why.causes if cause.cost_ns > 0]
     is_longer = why.verdict == "regression"
     if slower:
         more_causes = len(slower) - 1
@@ -224,12 +224,12 @@ def _why_lines(why: Diagnosis | None) -> Iterator[_Lines]:
         yield part_lines if parts else (), 5
 
 
-def _cause_line(cause: Finding) -> str:
+def _cause_line(cause: Cause) -> str:
     """A cause with the time it explains: `GPU clock, +4.10 ms per step: kernels are slower`."""
     bounds = "" if cause.interval_ns is None else f" ({units.interval_ns(*cause.interval_ns)})"
     where = f" in {cause.process}" if cause.process else ""
-    explains = f"{signed_ns(cause.explained_ns)} per step{bounds}"
-    name = causes.cause_name(cause.cause)
+    explains = f"{signed_ns(cause.cost_ns)} per step{bounds}"
+    name = causes.cause_name(cause.id)
     return f"{name}{where}, {explains}: {causes.cause_sentence(cause)}".removesuffix(": ")
 
 

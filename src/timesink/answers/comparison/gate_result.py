@@ -18,7 +18,7 @@ from timesink.comparison.steps.verdict import NARROW, UNEQUAL_WORK
 from timesink.errors import NotFoundError, TimesinkError, UsageError
 from timesink.model import units
 from timesink.model.diagnosis import CORRECTED, PLAIN, RECORDED, CycleTime, Diagnosis
-from timesink.model.findings import Finding
+from timesink.model.findings import GateCheck
 from timesink.model.health import RULES
 from timesink.model.units import change, interval_pct, times
 from timesink.recorder.processes import safe_text
@@ -78,7 +78,7 @@ class Gate:
     """What was compared: `normal vs python_stall`."""
     options: str
     """Options that ask for it: `--fail-on 5% --budget limits.toml`; empty where none do."""
-    checks: tuple[Finding, ...]
+    checks: tuple[GateCheck, ...]
     """What is certain first, then what is precise, then cycle time and all else."""
     certain: Mapping[str, str] = field(default_factory=dict)
     """What no check is about, of program, counts and device time."""
@@ -135,7 +135,7 @@ class Gate:
             phrases.append(f"{number} matched nothing (optional)")
         return f"{'; '.join(phrases)}." if phrases else ""
 
-    def of_kind(self, kind: str) -> list[Finding]:
+    def of_kind(self, kind: str) -> list[GateCheck]:
         """Checks of one kind, those that do not pass first."""
         return sorted(
             (check for check in self.checks if check.kind == kind), key=lambda check: check.urgency
@@ -197,7 +197,7 @@ _Case = tuple[Comparison, Diagnosis]
 def gate_of(
     comparison: Comparison,
     limit: Limit | None = None,
-    budgets: Sequence[Finding] = (),
+    budgets: Sequence[GateCheck] = (),
     *,
     options: str = "",
     command: Sequence[str] = (),
@@ -224,12 +224,12 @@ def gate_of(
         elif limit is not None and outcome == FAILED and (same := same_program(case, why, limit)):
             outcome, text = UNJUDGED, f"{text} {same}"
         checks.append(
-            Finding(
+            GateCheck(
                 CYCLE_TIME,
                 f"{title}: {text}" if several else text,
-                cost_ns=why.judged_time.new_ns,
-                name=f"cycle time of {title}" if several else "cycle time",
-                outcome=outcome,
+                f"cycle time of {title}" if several else "cycle time",
+                outcome,
+                time_ns=why.judged_time.new_ns,
                 counts=limit is not None,
             )
         )
@@ -279,7 +279,7 @@ def gate_of_error(
     """The gate of runs that could not be compared at all."""
     hint = f" (hint: {error.hint})" if error.hint else ""
     text = f"{error.message}{hint}"
-    check = Finding(CYCLE_TIME, text, name=CYCLE_TIME, outcome=UNJUDGED)
+    check = GateCheck(CYCLE_TIME, text, CYCLE_TIME, UNJUDGED)
     return Gate(subject, options, (check,), command=tuple(command))
 
 
@@ -292,7 +292,7 @@ def _outcome(why: Diagnosis, limit: Limit | None) -> str:
     return FAILED if is_longer and allowed.is_exceeded(why.judged_time.tested_pct) else PASSED
 
 
-def _recordings(comparison: Comparison, doubts: Sequence[str]) -> Finding:
+def _recordings(comparison: Comparison, doubts: Sequence[str]) -> GateCheck:
     """That what was given could be read and is whole.
 
     What could not be read, or has no partner, makes the whole uncertain; what ended early is shown,
@@ -311,7 +311,7 @@ def _recordings(comparison: Comparison, doubts: Sequence[str]) -> Finding:
         )
     outcome = UNJUDGED if lost or doubts else PASSED
     counts = bool(lost) or not doubts
-    return Finding("recordings", text, name="recordings", outcome=outcome, counts=counts)
+    return GateCheck("recordings", text, "recordings", outcome, counts=counts)
 
 
 # -- why cycle time passes or does not, in words --------------------------------------------------
@@ -388,7 +388,7 @@ def same_program(case: Comparison, why: Diagnosis, limit: Limit) -> str:
         # Device time says so for certain.
         return ""
     lengths = why.cycle_time
-    explained = sum(max(cause.explained_ns, 0.0) for cause in why.causes)
+    explained = sum(max(cause.cost_ns, 0.0) for cause in why.causes)
     least = _LITTLE * (lengths.new_ns - lengths.base_ns)
     explained_pct = 100 * explained / lengths.base_ns if lengths.base_ns else 0.0
     if explained > least and limit.is_exceeded(explained_pct):

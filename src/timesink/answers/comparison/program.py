@@ -72,7 +72,7 @@ def _host_change(*, longer: bool, why: Diagnosis | None) -> str:
     placed = [
         cause
         for cause in causes
-        if cause.cause == "host_code" and cause.place and (cause.cost_ns > 0) == longer
+        if cause.id == "host_code" and cause.place and (cause.cost_ns > 0) == longer
     ]
     if placed and why is not None:
         before, after = why.cycle_time.parted_ns
@@ -117,7 +117,7 @@ def without_edits(diagnosis: Diagnosis, most: int | None = None) -> Diagnosis:
     edits = () if diagnosis.program is None else diagnosis.program.edits[:most]
     edit_sentences = {f"{edit.sentence} ({edit.place})." for edit in edits}
     causes = (
-        replace(cause, sentence="") if cause.sentence in edit_sentences else cause
+        structs.replace(cause, sentence="") if cause.sentence in edit_sentences else cause
         for cause in diagnosis.causes
     )
     return replace(diagnosis, causes=tuple(causes))

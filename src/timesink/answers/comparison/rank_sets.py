@@ -27,7 +27,7 @@ from timesink.comparison.results import Pair
 from timesink.errors import UnreadableError
 from timesink.model import units
 from timesink.model.diagnosis import Diagnosis
-from timesink.model.findings import CAUSES, Evidence, Finding
+from timesink.model.findings import CAUSES, Cause, Evidence
 from timesink.model.units import brief_ns, count_noun, digits, signed_ns
 from timesink.output.blocks import Attribution, Block, Section, Table
 from timesink.output.names import short_names
@@ -135,14 +135,14 @@ def with_stragglers(diagnosis: Diagnosis, changes: RankChanges, *, of_all: bool)
     named = {f"rank {straggler.rank}" for group in late for straggler in group}
     # That somebody is late is all that pairs know of it.
     other_causes = [
-        cause for cause in judged.causes if cause.cause != "straggler" or cause.process not in named
+        cause for cause in judged.causes if cause.id != "straggler" or cause.process not in named
     ]
-    left = change - sum(cause.explained_ns for cause in other_causes)
-    new: list[Finding] = []
+    left = change - sum(cause.cost_ns for cause in other_causes)
+    new: list[Cause] = []
     for together in late[:_MAX_RANKS_NAMED]:
         first = max(together, key=lambda straggler: straggler.new_ns)
         names = {f"rank {straggler.rank}" for straggler in together}
-        explained_ns = sum(cause.explained_ns for cause in other_causes if cause.process in names)
+        explained_ns = sum(cause.cost_ns for cause in other_causes if cause.process in names)
         more = first.new_ns - first.base_ns
         if explained_ns >= _EXPLAINED * more:
             continue
@@ -150,7 +150,7 @@ def with_stragglers(diagnosis: Diagnosis, changes: RankChanges, *, of_all: bool)
         left -= explained
         who = whose(together)
         new.append(
-            Finding(
+            Cause(
                 first.cause if first.cause in CAUSES else "straggler",
                 cost_sentence(together),
                 advice_on(first.cause, who, several=len(together) > 1),
@@ -162,8 +162,8 @@ def with_stragglers(diagnosis: Diagnosis, changes: RankChanges, *, of_all: bool)
         )
     if not new:
         return replace(judged, causes=tuple(other_causes))
-    causes = sorted([*other_causes, *new], key=lambda cause: -abs(cause.explained_ns))
-    explained = sum(cause.explained_ns for cause in causes)
+    causes = sorted([*other_causes, *new], key=lambda cause: -abs(cause.cost_ns))
+    explained = sum(cause.cost_ns for cause in causes)
     return replace(judged, causes=tuple(causes), unexplained_ns=change - explained)
 
 

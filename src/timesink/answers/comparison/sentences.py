@@ -166,12 +166,11 @@ def slowdown_sentences(why: Diagnosis) -> list[str]:
 def _cause_lines(why: Diagnosis, lines: Sequence[str]) -> list[str]:
     """The first cause with its amount, or else the first anomaly; nothing that `lines` say."""
     seen = {
-        anomaly.cause: f"({anomaly.device}: "
-        f"{units.amounts(anomaly.base, anomaly.new, anomaly.unit)})"
+        anomaly.id: f"({anomaly.device}: {units.amounts(anomaly.base, anomaly.new, anomaly.unit)})"
         for anomaly in reversed(why.anomalies)
     }
     if not why.causes:
-        first = why.anomalies[0].cause
+        first = why.anomalies[0].id
         return [f"No cause found; what differs: {lower_first(cause_name(first))} {seen[first]}."]
     has_changed = why.expected is not None or why.verdict in _LONGER
     # What cost time is no cause of an improvement, nor the other way round.
@@ -179,20 +178,18 @@ def _cause_lines(why: Diagnosis, lines: Sequence[str]) -> list[str]:
     causes = [
         cause
         for cause in why.causes
-        if not has_changed or not cause.explained_ns or (cause.explained_ns > 0) == is_longer
+        if not has_changed or not cause.cost_ns or (cause.cost_ns > 0) == is_longer
     ]
     if not causes:
         return []
     cause, *other_causes = causes
-    is_edit = why.program is not None and any(
-        edit.cause == cause.cause for edit in why.program.edits
-    )
+    is_edit = why.program is not None and any(edit.cause == cause.id for edit in why.program.edits)
     if not has_changed and is_edit:
         return []
     if cause.place and any(cause.place in line for line in lines):
         return []
-    name = " ".join(filter(None, (lower_first(cause_name(cause.cause)), seen.get(cause.cause))))
-    cost = f", {units.signed_ns(cause.explained_ns)} per step" if cause.explained_ns else ""
+    name = " ".join(filter(None, (lower_first(cause_name(cause.id)), seen.get(cause.id))))
+    cost = f", {units.signed_ns(cause.cost_ns)} per step" if cause.cost_ns else ""
     more = f"; {units.count_noun(len(other_causes), 'more causes')} below" if other_causes else ""
     return [f"{'Cause' if has_changed else 'Largest difference'}: {name}{cost}{more}."]
 

@@ -128,8 +128,8 @@ class Diagnosed:
                 reason = worst.diagnosis.reason
                 phrases = [f"{how_many_slow(self.processes)}. Worst is {worst.name}: {reason}"]
         for cause in diagnosis.causes[:1]:
-            name = lower_first(cause_name(cause.cause))
-            by = units.signed_ns(cause.explained_ns)
+            name = lower_first(cause_name(cause.id))
+            by = units.signed_ns(cause.cost_ns)
             phrases.append(f"Cause: {name}, {by} per slow step.")
         return " ".join(phrases)
 
@@ -523,8 +523,6 @@ def _processes(processes: Sequence[SlowStepReport]) -> Table:
             spans(process.split.slow) if process.pair is not None else "none"
             for process in processes
         ],
-        "cause": [
-            diagnosis.causes[0].cause if diagnosis.causes else None for diagnosis in diagnoses
-        ],
+        "cause": [diagnosis.causes[0].id if diagnosis.causes else None for diagnosis in diagnoses],
     }
     return listed_table("slow-cycles", "slow", "Slow steps", (), values, meanings=CYCLES)

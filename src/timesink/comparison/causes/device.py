@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import zip_longest
 
 import numpy as np
 import polars as pl
+from msgspec.structs import replace
 
 from timesink.analyses.behaviour import UNTRACED
 from timesink.comparison.causes.case import (

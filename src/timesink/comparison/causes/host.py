@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import polars as pl
+from msgspec import structs
 
 from timesink.analyses.behaviour import NO_CALL, STEP_MARK
 from timesink.analyses.statistics import moments, welch_interval
@@ -272,7 +273,7 @@ def host_code(case: DiagnosisCase) -> Iterator[Claim]:
             case.evidence([column], case.functions.new[:, column]),
             functions=(function,),
         )
-        yield replace(claim, finding=replace(claim.finding, place=place))
+        yield replace(claim, finding=structs.replace(claim.finding, place=place))
 
 
 def _standing_functions(host: HostPace, explained: dict[str | None, float]) -> Iterator[int]:
@@ -280,7 +281,7 @@ def _standing_functions(host: HostPace, explained: dict[str | None, float]) -> I
 
     A process that waits for its turn does so in its longest functions, in every cycle.
     """
-    if any(anomaly.cause == "cpu_contention" for anomaly in host.case.anomalies):
+    if any(anomaly.id == "cpu_contention" for anomaly in host.case.anomalies):
         return
     names = host.case.functions.table["function"]
     marks = marks_of(host.case)
@@ -304,7 +305,7 @@ def _is_starved(case: DiagnosisCase, rise: float) -> bool:
     Its workers need processors as the process does, which gains more where these are scarce, and
     waits for a core itself; and a loader is what reads from a disk.
     """
-    odd = {anomaly.cause for anomaly in case.anomalies}
+    odd = {anomaly.id for anomaly in case.anomalies}
     if odd & _READING:
         return True
     waits = [part for part in case.attribution if part.part == "run_queue"]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import polars as pl
+from msgspec import structs
 
 from timesink.analyses.behaviour import NO_CALL
 from timesink.analyses.behaviour.anatomy import MIN_PLACE
@@ -367,4 +368,4 @@ def _place_claim(host: HostPace, columns: list[int]) -> Claim:
         ),
         inside=(place.inside,),
     )
-    return replace(claim, finding=replace(claim.finding, place=where))
+    return replace(claim, finding=structs.replace(claim.finding, place=where))

@@ -12,6 +12,7 @@ from math import erfc, fsum, sqrt
 from statistics import fmean, median
 
 import numpy as np
+from msgspec import structs
 
 from timesink.analyses.statistics import ALPHA, false_discovery
 from timesink.comparison.causes.case import largest_first, relative_closeness
@@ -26,10 +27,10 @@ from timesink.model.diagnosis import (
     SteadyTimes,
     StepTimeTest,
 )
-from timesink.model.findings import Evidence, Finding, Interval
+from timesink.model.findings import Anomaly, Cause, Evidence, Interval, Symptom
 from timesink.model.intervals import Floats
 from timesink.model.units import brief_ns, join_names
-from timesink.rules import make_finding
+from timesink.rules import make_cause
 
 WAITS = ("exposed_communication", "synchronisation", "idle", "host_cpu")
 """Where a process waits for others: in a collective, or wherever its host waits for one."""
@@ -72,10 +73,10 @@ def diagnose_together(pairs: Sequence[Pair], diagnoses: Sequence[Diagnosis] = ()
     change = change_ns(parts, judged.cycle_time)
     merged = merged_causes(comparable, change)
     late = stragglers(comparable, merged, change)
-    symptoms: dict[tuple[str | None, str, str], Finding] = {}
+    symptoms: dict[tuple[str | None, str, str], Symptom] = {}
     for process_diagnosis in members:
         for symptom in process_diagnosis.diagnosis.symptoms:
-            process_symptom = replace(symptom, process=process_diagnosis.process)
+            process_symptom = structs.replace(symptom, process=process_diagnosis.process)
             symptoms.setdefault(
                 (process_diagnosis.host, process_symptom.device, process_symptom.metric),
                 process_symptom,
@@ -83,12 +84,12 @@ def diagnose_together(pairs: Sequence[Pair], diagnoses: Sequence[Diagnosis] = ()
     program = _program(members)
     edited = {edit.cause for edit in program.edits} if program is not None else set()
     causes = tuple(
-        sorted([*merged, *late], key=lambda cause: (cause.cause not in edited, -abs(cause.cost_ns)))
+        sorted([*merged, *late], key=lambda cause: (cause.id not in edited, -abs(cause.cost_ns)))
     )
     # Anomalies with what they explain; devices of two machines may have the same name.
     hosts = {member.process: member.host for member in members}
     host_causes = {
-        (member.host, cause.cause) for member in members for cause in member.diagnosis.causes
+        (member.host, cause.id) for member in members for cause in member.diagnosis.causes
     }
     return Diagnosis(
         verdict=judged.verdict,
@@ -97,8 +98,8 @@ def diagnose_together(pairs: Sequence[Pair], diagnoses: Sequence[Diagnosis] = ()
         attribution=parts,
         anomalies=tuple(
             anomaly
-            if (hosts[anomaly.process or ""], anomaly.cause) in host_causes
-            else replace(anomaly, cost_ns=0.0)
+            if (hosts[anomaly.process or ""], anomaly.id) in host_causes
+            else structs.replace(anomaly, cost_ns=0.0)
             for anomaly in explain_anomalies(_anomalies(members), causes)
         ),
         causes=causes,
@@ -296,16 +297,16 @@ def _mean_components(members: Sequence[ProcessDiagnosis]) -> tuple[Component, ..
     return tuple(sorted(means, key=lambda part: -abs(part.delta_ns)))
 
 
-def _anomalies(members: Sequence[ProcessDiagnosis]) -> tuple[Finding, ...]:
+def _anomalies(members: Sequence[ProcessDiagnosis]) -> tuple[Anomaly, ...]:
     """Each resource of a device of a machine once, as the process that has it worst sees it."""
     placed = [
-        (place, member.host, replace(anomaly, process=member.process))
+        (place, member.host, structs.replace(anomaly, process=member.process))
         for member in members
         for place, anomaly in enumerate(member.diagnosis.anomalies)
     ]
     # The order within a process also says what comes of what.
     placed.sort(key=lambda entry: (entry[0], -entry[2].share))
-    once: dict[tuple[str | None, str, str], Finding] = {}
+    once: dict[tuple[str | None, str, str], Anomaly] = {}
     for _, host, anomaly in placed:
         once.setdefault((host, anomaly.id, anomaly.device), anomaly)
     return tuple(once.values())
@@ -314,17 +315,17 @@ def _anomalies(members: Sequence[ProcessDiagnosis]) -> tuple[Finding, ...]:
 # -- causes of several as causes of all ------------------------------------------------------------
 
 
-def merged_causes(members: Sequence[ProcessDiagnosis], change_ns: float) -> list[Finding]:
+def merged_causes(members: Sequence[ProcessDiagnosis], change_ns: float) -> list[Cause]:
     """Each cause once, with the processes that have it."""
-    groups: dict[tuple[str, ...], list[Finding]] = {}
+    groups: dict[tuple[str, ...], list[Cause]] = {}
     for member in members:
-        causes_by_key: dict[tuple[str, ...], list[Finding]] = {}
+        causes_by_key: dict[tuple[str, ...], list[Cause]] = {}
         for cause in member.diagnosis.causes:
-            key: tuple[str, ...] = (cause.cause,)
-            if cause.evidence and cause.cause == "host_code":
+            key: tuple[str, ...] = (cause.id,)
+            if cause.evidence and cause.id == "host_code":
                 # Code of the host is the same one in the same function.
-                key = (cause.cause, cause.evidence[0].kind, cause.evidence[0].function or "")
-            causes_by_key.setdefault(key, []).append(replace(cause, process=member.process))
+                key = (cause.id, cause.evidence[0].kind, cause.evidence[0].function or "")
+            causes_by_key.setdefault(key, []).append(structs.replace(cause, process=member.process))
         for key, causes in causes_by_key.items():
             groups.setdefault(key, []).append(_sum_causes(causes))
     # What collectives gained for the process that waits least in them: that is no waiting. The
@@ -339,13 +340,13 @@ def merged_causes(members: Sequence[ProcessDiagnosis], change_ns: float) -> list
     merged = [_merge_causes(group, len(members), change_ns) for group in groups.values()]
     # A link explains what a transfer gained, and not what others wait for it.
     capped = [
-        _scale_cause(cause, min(cause.cost_ns, link_ns)) if cause.cause in _LINKS else cause
+        _scale_cause(cause, min(cause.cost_ns, link_ns)) if cause.id in _LINKS else cause
         for cause in merged
     ]
     return [cause for cause in capped if cause.cost_ns]
 
 
-def _sum_causes(causes: list[Finding]) -> Finding:
+def _sum_causes(causes: list[Cause]) -> Cause:
     """Several causes of one sort that a process has, as one: most time first."""
     first, *rest = sorted(causes, key=lambda cause: -abs(cause.cost_ns))
     if not rest:
@@ -358,7 +359,7 @@ def _sum_causes(causes: list[Finding]) -> Finding:
     more = sum(cause.cost_ns for cause in rest)
     many = f"{len(rest)} more add"
     what = "One more change of this kind adds" if len(rest) == 1 else many
-    return replace(
+    return structs.replace(
         first,
         cost_ns=first.cost_ns + more,
         interval_ns=(sum(low for low, _ in ends), sum(high for _, high in ends))
@@ -370,25 +371,27 @@ def _sum_causes(causes: list[Finding]) -> Finding:
     )
 
 
-def _merge_causes(group: list[Finding], processes: int, change_ns: float) -> Finding:
+def _merge_causes(group: list[Cause], processes: int, change_ns: float) -> Cause:
     """What all have is meant as it is on average; what some have holds up all as it does them."""
     worst = max(group, key=lambda cause: abs(cause.cost_ns))
     if len(group) >= processes:
         ns = fmean(cause.cost_ns for cause in group)
-        return _scale_cause(replace(worst, process=None), ns)
+        return _scale_cause(structs.replace(worst, process=None), ns)
     names = list(dict.fromkeys(cause.process or "" for cause in group))
     who = join_names(names)
-    process_cause = replace(worst, process=who, sentence=f"{who.capitalize()}: {worst.sentence}")
+    process_cause = structs.replace(
+        worst, process=who, sentence=f"{who.capitalize()}: {worst.sentence}"
+    )
     # Others may have waited there anyway: no more is lost than cycles gained.
     return _scale_cause(
         process_cause, relative_closeness(change_ns, worst.cost_ns) or worst.cost_ns
     )
 
 
-def _scale_cause(cause: Finding, ns: float) -> Finding:
+def _scale_cause(cause: Cause, ns: float) -> Cause:
     share = ns / cause.cost_ns if cause.cost_ns else 0.0
     ends = sorted(end * share for end in cause.interval_ns or ())
-    return replace(
+    return structs.replace(
         cause,
         cost_ns=ns,
         interval_ns=(ends[0], ends[1]) if ends else None,
@@ -397,7 +400,7 @@ def _scale_cause(cause: Finding, ns: float) -> Finding:
 
 
 def waits_left(
-    parts: Sequence[Component], causes: Sequence[Finding]
+    parts: Sequence[Component], causes: Sequence[Cause]
 ) -> tuple[tuple[str, float], ...]:
     """What of the mean change of each component no cause explains, largest first.
 
@@ -421,8 +424,8 @@ def waits_left(
 
 
 def stragglers(
-    members: Sequence[ProcessDiagnosis], causes: Sequence[Finding], change_ns: float
-) -> Iterator[Finding]:
+    members: Sequence[ProcessDiagnosis], causes: Sequence[Cause], change_ns: float
+) -> Iterator[Cause]:
     """The process whose own work gained far more than that of the others, who wait for it."""
     if len(members) < _MIN_PROCESSES or change_ns <= 0:
         return
@@ -439,8 +442,7 @@ def stragglers(
     if beyond < least or waiting < least or explained_ns >= _MIN_SHARE_EXPLAINED * beyond:
         return
     ns = min(beyond, change_ns)
-    yield make_finding(
-        "causes",
+    yield make_cause(
         "straggler",
         f"{name.capitalize()} works {brief_ns(beyond)} per step longer than before; the others "
         f"wait {brief_ns(waiting)} longer for it in their collectives.",
