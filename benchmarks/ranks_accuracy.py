@@ -144,7 +144,7 @@ def _on_node(summary: RankSummary, rank: int, plan: Plan) -> RankSummary:
 def _judge_outcome(case: Case, truth: Truth, analysis: RanksAnalysis) -> Outcome:
     answer = truth.answers[0] if truth.answers else None
     named = tuple(
-        (straggler.rank, straggler.cause, straggler.cost_ns) for straggler in analysis.stragglers
+        (straggler.rank, straggler.id, straggler.cost_ns) for straggler in analysis.stragglers
     )
     return Outcome(case, answer, named)
 

@@ -49,7 +49,7 @@ def straggler(late: RankSummary) -> Finding:
 @pytest.mark.parametrize(("batch", "cause"), [(48, "uneven_work"), (32, "host_code")])
 def test_more_work_is_told_from_a_slow_host(batch: int, cause: str):
     finding = straggler(rank(multiply_us=1_500, batch=batch))
-    assert finding.cause == cause
+    assert finding.id == cause
     assert "device" not in finding.proofs[0]
 
 
