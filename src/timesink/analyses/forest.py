@@ -11,6 +11,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any, TypeAlias, TypeVar
 
+import msgspec
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -61,8 +62,7 @@ def pre_order(thread: Codes, start: Ints, end: Ints, frames: Flags | None = None
     return np.concatenate(parts)
 
 
-@dataclass(frozen=True, slots=True)
-class Nesting:
+class Nesting(msgspec.Struct, frozen=True):
     """How calls lie in one another; arrays have one entry per call, in pre-order."""
 
     parent: Nodes

@@ -8,10 +8,11 @@ import statistics
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import polars as pl
 from polars.lazyframe.in_process import InProcessQuery
 
@@ -37,8 +38,7 @@ _COUNTS = (
 _OF_DEVICE = ("id", "name", "memory_bytes", "compute_capability", "multiprocessors")
 
 
-@dataclass(frozen=True, slots=True)
-class TraceInfo:
+class TraceInfo(msgspec.Struct, frozen=True):
     """One trace: what it says about itself and what was counted."""
 
     metadata: Metadata
@@ -90,8 +90,7 @@ class TraceInfo:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Info:
+class Info(msgspec.Struct, frozen=True):
     """Everything found at a path."""
 
     path: str
@@ -216,8 +215,7 @@ _CANCELLED: list[InProcessQuery] = []
 """Polars panics where nobody is there any more to whom it can say that it stopped."""
 
 
-@dataclass(frozen=True)
-class QueryLimits:
+class QueryLimits(msgspec.Struct, frozen=True):
     """What a query may take."""
 
     rows: int = QUERY_ROWS

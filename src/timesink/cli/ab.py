@@ -29,6 +29,8 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from msgspec import structs
+
 from timesink.analyses.statistics.repeats import DETECT_PCT, Decision, RepeatedChange
 from timesink.answers.comparison.gate_result import Limit
 from timesink.cli import compare, log_line, print_stderr
@@ -304,7 +306,7 @@ class _Progress:
         more = ""
         if decision.more_runs is not None:
             more = f", about {count_noun(2 * decision.more_runs, 'more runs')}"
-        change = replace(decision.typical, interval_pct=ab.history[-1].interval_pct)
+        change = structs.replace(decision.typical, interval_pct=ab.history[-1].interval_pct)
         self._said = f"{runs}: {change_in_words(change)}{more}"
         if not self._is_line:
             self.note(self._said)

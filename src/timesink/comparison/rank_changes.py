@@ -6,10 +6,12 @@ Also which collectives move their data slower or faster than they did, and which
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 import polars as pl
+from msgspec.structs import replace
 
 from timesink.analyses.columns import stack_tables
 from timesink.analyses.communication_calls import ONE_SIDED
@@ -270,8 +272,7 @@ _THERE = 0.5
 """Who cost this part of what it costs on the other side was a straggler there as well."""
 
 
-@dataclass(frozen=True, slots=True)
-class StragglerChange:
+class StragglerChange(msgspec.Struct, frozen=True):
     """A rank that holds others up in one of two runs, or in both."""
 
     state: str

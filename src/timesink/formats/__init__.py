@@ -11,9 +11,10 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from timesink.errors import OutputError
 
@@ -41,8 +42,7 @@ def tell_of_set(progress: Progress | None, done: int, total: int, damaged: int) 
         progress(done, total)
 
 
-@dataclass(frozen=True, slots=True)
-class ReadOptions:
+class ReadOptions(msgspec.Struct, frozen=True):
     """Choices for one reading.
 
     ``jobs`` is the number of processes for one file; None takes what the machine has.

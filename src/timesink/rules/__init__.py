@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
+import msgspec
 import numpy as np
 import polars as pl
 from msgspec.structs import replace
@@ -216,8 +216,7 @@ def _answerable_findings(trace: Trace, findings: Iterable[RunFinding]) -> Iterat
             yield finding
 
 
-@dataclass(frozen=True, eq=False)
-class Steps:
+class Steps(msgspec.Struct, frozen=True, eq=False):
     """The complete steps of a trace as one whole."""
 
     windows: IntervalSet

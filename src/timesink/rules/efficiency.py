@@ -8,13 +8,14 @@ from __future__ import annotations
 import glob
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, TypeAlias
 
+import msgspec
 import numpy as np
 import polars as pl
-from msgspec import structs
+from msgspec.structs import replace
 
 from timesink.analyses.columns import device_columns, device_names, memoize_per_trace
 from timesink.analyses.device_activities import has_device_work
@@ -58,8 +59,7 @@ _MAX_SHARE = 0.5
 _TERA = 1e12
 
 
-@dataclass(frozen=True, eq=False)
-class ShorterWork:
+class ShorterWork(msgspec.Struct, frozen=True, eq=False):
     """A finding, and how long the kernels it speaks of take when it is mended."""
 
     finding: RunFinding
@@ -430,12 +430,8 @@ def proven_findings(trace: Trace, efficiency: Efficiency | None = None) -> tuple
         if number >= len(findings):
             if proven_finding.cost_ns < MIN_SAVED * mean_step_ns:
                 continue
-            proven_finding = structs.replace(
-                proven_finding, share=proven_finding.cost_ns / mean_step_ns
-            )
-        proven_finding = structs.replace(
-            whole_steps.graded(proven_finding), marked=whole_steps.marked
-        )
+            proven_finding = replace(proven_finding, share=proven_finding.cost_ns / mean_step_ns)
+        proven_finding = replace(whole_steps.graded(proven_finding), marked=whole_steps.marked)
         proven[id(proven_finding)] = proven_finding, change, changed_scenario is not None
     results = []
     for finding in gravest_first(candidate for candidate, *_ in proven.values()):
@@ -447,7 +443,7 @@ def proven_findings(trace: Trace, efficiency: Efficiency | None = None) -> tuple
             most = mean_step_ns if is_played and not is_capped else joint + finding.cost_ns
             replayed = max(saving_ns(so_far), joint, finding.cost_ns)
             joint = min(replayed, most, mean_step_ns)
-        results.append(structs.replace(finding, together_ns=joint) if finding.cost_ns else finding)
+        results.append(replace(finding, together_ns=joint) if finding.cost_ns else finding)
     return tuple(results)
 
 
@@ -532,5 +528,5 @@ def _with_saving(
     if saved is not None and cost < _NOTICED * mean_step_ns:
         sort = "idle" if entry.get("time") == "idle" else otherwise
         basis = finding.gain_basis if finding.between_ns else ""
-        return structs.replace(finding, cost_ns=0.0, gain_basis=basis, no_saving=_IDLE_ANYWAY[sort])
-    return structs.replace(finding, cost_ns=cost)
+        return replace(finding, cost_ns=0.0, gain_basis=basis, no_saving=_IDLE_ANYWAY[sort])
+    return replace(finding, cost_ns=cost)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
 
+import msgspec
 import numpy as np
 import polars as pl
 
@@ -68,8 +68,7 @@ _BOUND = {row["idle_for"]: rule for rule, row in catalogue()["run"].items() if "
 """The rule about devices that are idle mostly for a cause."""
 
 
-@dataclass(frozen=True, slots=True)
-class StepGaps:
+class StepGaps(msgspec.Struct, frozen=True):
     """What lies between the complete steps, from the first to the last."""
 
     window_ns: int

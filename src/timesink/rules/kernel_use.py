@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 import polars as pl
 
@@ -115,8 +115,7 @@ def advise(
     return tuple(findings)
 
 
-@dataclass(frozen=True, eq=False)
-class DeviceCalls:
+class DeviceCalls(msgspec.Struct, frozen=True, eq=False):
     """The launches of a device that have a duration, with `time`, `turned` and other marks."""
 
     use: DeviceUse

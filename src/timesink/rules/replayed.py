@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 import numpy as np
 import polars as pl
+from msgspec.structs import replace
 
 from timesink.analyses.columns import device_columns, host_names
 from timesink.analyses.device_idle import idle_causes

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
@@ -185,8 +184,7 @@ def incident_report(desk: RequestContext, query: Query) -> WrittenPage:
         raise UnreadableError.denied(file, error) from None
 
 
-@dataclass(frozen=True)
-class _Chosen:
+class _Chosen(msgspec.Struct, frozen=True):
     """Which recording a request is about."""
 
     run: ServedRun

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 from urllib.parse import parse_qsl
 
+import msgspec
 from isal import igzip, isal_zlib
 
 from timesink import errors
@@ -23,15 +23,14 @@ METHODS = ("GET", "HEAD")
 Body: TypeAlias = "bytes | Iterator[bytes]"
 
 
-@dataclass(frozen=True, slots=True)
-class ClientRequest:
+class ClientRequest(msgspec.Struct, frozen=True):
     """What a client asks for."""
 
     path: str
     """Below the base of the site, without a slash before it, decoded once."""
     query: str = ""
     """As it came, still encoded."""
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = msgspec.field(default_factory=dict)
     """By their names in small letters."""
     method: str = "GET"
 
@@ -50,8 +49,7 @@ class ClientRequest:
         return Query(dict(pairs))
 
 
-@dataclass(slots=True)
-class Reply:
+class Reply(msgspec.Struct):
     """What a client gets."""
 
     status: int
@@ -74,15 +72,13 @@ _STATUS: Mapping[type[errors.TimesinkError], int] = {
 _UNWANTED_GZIP = re.compile(r"(?:gzip|\*)\s*;\s*q=0(?:\.0*)?\s*(?:,|$)")
 
 
-@dataclass(frozen=True, slots=True)
-class Encoded:
+class Encoded(msgspec.Struct, frozen=True):
     """JSON that was written already."""
 
     text: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Download:
+class Download(msgspec.Struct, frozen=True):
     """A file the browser saves, gzipped."""
 
     name: str
@@ -90,8 +86,7 @@ class Download:
     texts: Iterator[bytes]
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenPage:
+class WrittenPage(msgspec.Struct, frozen=True):
     """A page of its own, as a report is."""
 
     content: bytes
@@ -203,8 +198,7 @@ View: TypeAlias = Callable[..., Any]
 Targets: TypeAlias = Mapping[str, str | View]
 
 
-@dataclass(frozen=True)
-class Views:
+class Views(msgspec.Struct, frozen=True):
     """The functions behind the routes, by what they are given."""
 
     of_trace: Targets

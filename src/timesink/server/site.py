@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from hashlib import blake2b
 from http import HTTPStatus
@@ -13,6 +13,7 @@ from threading import BoundedSemaphore
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from isal import igzip
+from msgspec.structs import replace
 
 from timesink.answers.plugin import Query
 from timesink.answers.plugin.overview import VIEWS as VIEW_NAMES

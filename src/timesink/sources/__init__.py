@@ -11,9 +11,12 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
+
+import msgspec
+from msgspec.structs import replace
 
 from timesink.formats.file_names import (
     Folder,
@@ -125,8 +128,7 @@ class RemoteFile:
     """Another one for other content; empty where the file system does not tell."""
 
 
-@dataclass(frozen=True, slots=True)
-class Recording:
+class Recording(msgspec.Struct, frozen=True):
     """One trace file of a run.  It can be sent to other machines, and read there."""
 
     path: Path

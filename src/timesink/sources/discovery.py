@@ -9,8 +9,9 @@ import shlex
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from timesink.errors import AmbiguousError, SeveralRunsError, UnreadableError
 from timesink.formats.file_names import is_named_as_table, is_profiler_name, rank_in_head, stem_of

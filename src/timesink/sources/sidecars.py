@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +24,7 @@ _OWN_TRACE = re.compile(r"^trace(?:\.(?:rank|pid)\d+)?\.json(?:\.gz)?$")
 """How a recorder names the traces it writes."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunFile:
+class RunFile(msgspec.Struct, frozen=True):
     """A description of a run: what it says, and what of it could not be used."""
 
     path: Path

@@ -8,12 +8,12 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from operator import itemgetter
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -80,8 +80,7 @@ _COLUMNS = ("class", "metric")
 _HINT = "expected a CSV with columns class,metric; docs/functions.md shows one"
 
 
-@dataclass(frozen=True, slots=True)
-class Classes:
+class Classes(msgspec.Struct, frozen=True):
     """Patterns of the counters that matter to each class."""
 
     metrics: Mapping[str, tuple[str, ...]]
@@ -250,8 +249,7 @@ NOTHING_RECORDED = "(nothing recorded)"
 """Function of a cycle in which nothing ran, so that every cycle has a row."""
 
 
-@dataclass(frozen=True, slots=True)
-class BehaviourCounts:
+class BehaviourCounts(msgspec.Struct, frozen=True):
     """Counts of one behaviour table."""
 
     rows: int

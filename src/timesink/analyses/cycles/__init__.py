@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
+import msgspec
 import numpy as np
 import polars as pl
 
@@ -58,8 +59,7 @@ class Candidate:
     """For a unit inside of the chosen one: the name, or pattern, by which to ask for it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cycles:
+class Cycles(msgspec.Struct, frozen=True):
     """The repeating unit of a run, with every cycle, as one method finds it."""
 
     table: pl.DataFrame
@@ -156,8 +156,7 @@ NEARLY = 0.9
 """Totals this close together are taken as equal; the longer call is then the outer one."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Timed:
+class Timed(msgspec.Struct, frozen=True, eq=False):
     """Something that was called several times under one name."""
 
     name: str
@@ -291,8 +290,7 @@ _MAIN_STREAM = 0.5
 """A stream with this share of a device's work shows the order of it; else all streams together."""
 
 
-@dataclass(frozen=True, eq=False)
-class KernelSequence:
+class KernelSequence(msgspec.Struct, frozen=True, eq=False):
     """Device work of one process in the order of its starts; arrays have one entry per event."""
 
     pid: str

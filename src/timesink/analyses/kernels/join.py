@@ -8,9 +8,9 @@ from run to run, and only some of the launches may have been measured.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 import polars as pl
 
@@ -281,8 +281,7 @@ _WARM_UP = 16
 """Launches before the first that was found, from which on they are a reason of their own."""
 
 
-@dataclass(frozen=True, eq=False)
-class Join:
+class Join(msgspec.Struct, frozen=True, eq=False):
     """Which launch of the timeline each measured launch is."""
 
     rows: pl.Series

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import compress
 
+import msgspec
 import numpy as np
 import polars as pl
 from msgspec.structs import replace
@@ -222,8 +222,7 @@ def judged_ranks(ranks: Mapping[int, RankSummary]) -> dict[int, RankSummary]:
     return {rank: summary for rank, summary in ranks.items() if works[rank]}
 
 
-@dataclass(frozen=True, eq=False)
-class RanksAnalysis:
+class RanksAnalysis(msgspec.Struct, frozen=True, eq=False):
     """What ranks of one run tell together."""
 
     ranks: pl.DataFrame

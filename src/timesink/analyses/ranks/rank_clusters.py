@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 import polars as pl
 
@@ -240,8 +240,7 @@ _HOST_ALONE = "The host takes {degree} {than} on {peers}."
 _PEERS = "ranks that do the same"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Features:
+class Features(msgspec.Struct, frozen=True, eq=False):
     """What sets ranks apart: a number per rank and feature, and what is to be told of it."""
 
     ranks: Mapping[int, RankSummary]
@@ -366,8 +365,7 @@ _OTHER_LEVEL = 2.0
 """How many times as large a difference makes another group."""
 
 
-@dataclass(frozen=True, slots=True)
-class RankGroup:
+class RankGroup(msgspec.Struct, frozen=True):
     """Ranks that behave alike."""
 
     group: str

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
+import msgspec
 import numpy as np
 import polars as pl
 
@@ -45,8 +46,7 @@ _AFTER_EVENT_NS = 50_000
 _SKEW_NS = 1_000
 
 
-@dataclass(frozen=True, eq=False)
-class ReplayGraph:
+class ReplayGraph(msgspec.Struct, frozen=True, eq=False):
     """Nodes in the order of the recording, and what each of them depends on; times in ns."""
 
     points: HostPoints
@@ -135,8 +135,7 @@ def _marks(trace: Trace, points: HostPoints) -> Ints:
     return np.concatenate([points.start[begins], points.end[ends]])
 
 
-@dataclass(frozen=True, eq=False)
-class _Streams:
+class _Streams(msgspec.Struct, frozen=True, eq=False):
     """How activities follow one another, and their launches; by activity."""
 
     before: Ints

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
 from math import comb, erfc, gamma, pi, sqrt
 from statistics import NormalDist
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from timesink.model.intervals import Flags, Floats, Ints
@@ -30,8 +30,7 @@ def column_means(values: Floats) -> Floats:
     return np.asarray(values.mean(axis=0) if len(values) else np.zeros(values.shape[1:]))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Moments:
+class Moments(msgspec.Struct, frozen=True, eq=False):
     """Number, mean and standard deviation (n - 1) per group; zeros where nothing was measured."""
 
     count: Ints

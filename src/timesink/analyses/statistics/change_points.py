@@ -9,9 +9,9 @@ as well.  Nothing is assumed of the noise but that its order means nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
+import msgspec
 import numpy as np
 
 from timesink.analyses.statistics import student_t_quantile
@@ -45,8 +45,7 @@ _FAR_OFF, _FAR_OFF_PART = 12.0, 0.1
 """So many times as far from those around it as rows usually are, and by this part of them."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChangePoint:
+class ChangePoint(msgspec.Struct, frozen=True):
     """Where a level begins, and how sure that is."""
 
     at: int

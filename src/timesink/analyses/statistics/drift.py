@@ -14,10 +14,10 @@ percent have p < 0.05, by cycles of each run and the correlation of neighbours:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from math import sqrt
 
+import msgspec
 import numpy as np
 
 from timesink.analyses.statistics import (
@@ -49,8 +49,7 @@ _MAX_WARM = 0.2
 """What lasts longer than this part of a run is a level of its own."""
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(msgspec.Struct, frozen=True):
     """Measurements beside each other that are at one level: from `start` up to `end`."""
 
     start: int
@@ -406,8 +405,7 @@ _RARE = 0.1
 """What happens more often than this is no outlier but what the measurements are like."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MeanChanges:
+class MeanChanges(msgspec.Struct, frozen=True, eq=False):
     """How means changed, for one or many columns of measurements.
 
     `p` is below ALPHA exactly where the interval excludes 0; then `delta` and `calm_delta` have one

@@ -15,11 +15,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from random import Random
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from timesink.analyses.statistics import student_t_quantile
 from timesink.analyses.statistics.drift import warm_up
@@ -113,8 +115,7 @@ def timed_runs(recorded: RecordedRun | None, name: str, side: str = "") -> tuple
     return (TimedRun(side, cycles_ns, started_us, speed_ns, name),)
 
 
-@dataclass(frozen=True, slots=True)
-class RepeatedChange:
+class RepeatedChange(msgspec.Struct, frozen=True):
     """What became of one figure of runs."""
 
     statistic: str
@@ -134,8 +135,7 @@ class RepeatedChange:
         return 1 if low > 0 else -1 if high < 0 else 0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Decision:
+class Decision(msgspec.Struct, frozen=True, eq=False):
     """Whether one side is slower, and how sure that is."""
 
     outcome: str

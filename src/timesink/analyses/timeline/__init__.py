@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields, replace
 from itertools import pairwise
 from typing import Any
 
+import msgspec
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -88,8 +89,7 @@ def _walk(starts: list[int], ends: list[int]) -> list[int]:
     return placed
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Lanes:
+class Lanes(msgspec.Struct, frozen=True, eq=False):
     """All slices of a recording, in an order in which a row of a track is one stretch."""
 
     tracks: tuple[Track, ...]

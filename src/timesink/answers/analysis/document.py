@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from msgspec import structs
+from msgspec.structs import replace
 
 from timesink.analyses.communication_calls import communication_records
 from timesink.analyses.damage import refusing_damage
@@ -332,7 +332,7 @@ def _on_clocks(run: tables.Analysed, name: str) -> Iterator[tables.SectionResult
         if not isinstance(result, Section):
             yield result if clock_run is run else None
             return
-        yield structs.replace(result, clock=clock_run.clock)
+        yield replace(result, clock=clock_run.clock)
 
 
 def view_document(
@@ -354,7 +354,7 @@ def view_document(
         frame, view, start_ns=start_ns, rows=rows, full_total=total_ns, of=of, ordered=False
     )
     if every.is_empty() and find_view(view).is_of_roofs:
-        block = structs.replace(block, note=sentence(absence(view, analysis.efficiency)))
+        block = replace(block, note=sentence(absence(view, analysis.efficiency)))
     return table_document(block, analysis.clock_caption(view, clock) if block.rows else "")
 
 

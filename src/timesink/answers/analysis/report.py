@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
 from importlib.util import find_spec
@@ -82,8 +82,7 @@ _FOR_PANDAS = ("pandas", "pyarrow")
 """What Polars needs to make a pandas frame."""
 
 
-@dataclass(frozen=True, slots=True)
-class RooflineOptions:
+class RooflineOptions(msgspec.Struct, frozen=True):
     """What efficiency is compared with, where the user says it."""
 
     device: str | None = None
@@ -119,7 +118,7 @@ class Analysis:
     """On which clock the answer is: the program's own, where that is known, or as recorded."""
     full_trace: Trace | None = None
     """The recording, where `trace` has some of its steps."""
-    limits: RooflineOptions = RooflineOptions()
+    limits: RooflineOptions = field(default_factory=RooflineOptions)
 
     @property
     def is_set(self) -> bool:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
 from timesink.analyses.ranks.reading import UnrelatedRunsError, open_set
 from timesink.answers.analysis.report import Analysis, analyze
@@ -25,8 +26,7 @@ from timesink.sources.opening import find_chosen
 SCHEMA = "timesink/analyses/1"
 
 
-@dataclass(frozen=True, slots=True)
-class ListedRun:
+class ListedRun(msgspec.Struct, frozen=True):
     """One run of a folder: its answer, or why there is none."""
 
     name: str
@@ -37,8 +37,7 @@ class ListedRun:
     recordings: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class RunList:
+class RunList(msgspec.Struct, frozen=True):
     """What recordings at a place tell, one answer for each run."""
 
     path: str
@@ -119,7 +118,7 @@ def _runs(
         yield ListedRun(name, str(folder), None, error.message, len(recordings))
         return
     if isinstance(answer, RunList):
-        yield from (replace(run, name=f"{name}/{run.name}") for run in answer.runs)
+        yield from (structs.replace(run, name=f"{name}/{run.name}") for run in answer.runs)
         return
     path = str(folder) if len(members) > 1 else members[0].source
     yield ListedRun(name, path, answer, recordings=len(members))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from timesink.analyses.ranks import RankSet
 from timesink.analyses.ranks.analysis import cost_together
@@ -19,8 +20,7 @@ _TOGETHER = 3
 _MAX_EVIDENCE = 5
 
 
-@dataclass(frozen=True, slots=True)
-class StragglerGroup:
+class StragglerGroup(msgspec.Struct, frozen=True):
     """Stragglers with one cause."""
 
     cause: str

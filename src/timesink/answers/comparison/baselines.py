@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from timesink.analyses.names import short_kernel_name
 from timesink.analyses.statistics.repeats import TimedRun
@@ -24,8 +25,7 @@ StorePlace = str | Path | None
 """A folder, a URL, or None for the usual one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
+class Listed(msgspec.Struct, frozen=True):
     """A baseline of a store, or why it cannot be read."""
 
     name: str

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from statistics import fmean
 
+import msgspec
 import numpy as np
 import polars as pl
-from msgspec import structs
+from msgspec.structs import replace
 
 from timesink.analyses.statistics import ALPHA, column_means, false_discovery
 from timesink.analyses.statistics.drift import mean_changes
@@ -61,8 +61,7 @@ _MISSING = {
 }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BudgetMatch:
+class BudgetMatch(msgspec.Struct, frozen=True, eq=False):
     """What an entry matches in one pair."""
 
     where: str
@@ -80,8 +79,7 @@ class BudgetMatch:
     """What of this kind the base, and the new side, do not tell of; None where they do."""
 
 
-@dataclass(frozen=True, slots=True)
-class Amount:
+class Amount(msgspec.Struct, frozen=True):
     """Time per cycle of one name in one pair, and what it is against."""
 
     name: str
@@ -126,7 +124,7 @@ def _unless_the_host(result: GateCheck, comparison: Comparison) -> GateCheck:
     if result.outcome != FAILED or not all(same):
         return result
     sentence = result.sentence.rstrip(".")
-    return structs.replace(result, outcome=UNJUDGED, sentence=f"{sentence}. {same[0]}")
+    return replace(result, outcome=UNJUDGED, sentence=f"{sentence}. {same[0]}")
 
 
 def _of_cycle(budget: Budget, comparison: Comparison) -> Iterator[GateCheck]:
@@ -182,7 +180,7 @@ def _cycle_increase(budget: Budget, allowed: Increase, comparison: Comparison) -
     if not doubts or result.outcome != PASSED:
         return result
     sentence = result.sentence.removesuffix(f"{NOISE}.").rstrip(".")
-    return structs.replace(result, outcome=UNJUDGED, sentence=f"{sentence}. {doubts[0]}")
+    return replace(result, outcome=UNJUDGED, sentence=f"{sentence}. {doubts[0]}")
 
 
 # -- operators, modules and kernels ----------------------------------------------------------------

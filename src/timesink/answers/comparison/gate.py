@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import TypeAlias
 
+from msgspec.structs import replace
 from rich.cells import cell_len, chop_cells
 
 from timesink.answers.comparison import causes

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict
 from typing import Any
 
+import msgspec
 import polars as pl
-from msgspec import structs
+from msgspec.structs import replace
 
 from timesink.answers.comparison.causes import cause_name, lower_first
 from timesink.answers.comparison.pairing import Compared
@@ -117,7 +118,7 @@ def without_edits(diagnosis: Diagnosis, most: int | None = None) -> Diagnosis:
     edits = () if diagnosis.program is None else diagnosis.program.edits[:most]
     edit_sentences = {f"{edit.sentence} ({edit.place})." for edit in edits}
     causes = (
-        structs.replace(cause, sentence="") if cause.sentence in edit_sentences else cause
+        replace(cause, sentence="") if cause.sentence in edit_sentences else cause
         for cause in diagnosis.causes
     )
     return replace(diagnosis, causes=tuple(causes))
@@ -172,7 +173,7 @@ _LAYERS = re.compile(r"\S+ (?:more|fewer) layers? \(\d+ → \d+\)")
 def edits_blocks(change: ProgramChange | None, id_: str = "edits") -> Iterator[Table]:
     """What opens an answer: the edits, where there are any."""
     if change is not None and change.edits:
-        yield structs.replace(edits_block(change), id=id_)
+        yield replace(edits_block(change), id=id_)
 
 
 def program_section(
@@ -261,7 +262,7 @@ def tree_block(
         new,
         0,
     )
-    tree = structs.replace(tree, total=len(tree.seen))
+    tree = replace(tree, total=len(tree.seen))
     return tree if most is None else first_nodes(tree, most)
 
 
@@ -368,8 +369,7 @@ _NO_DEVICE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ExactAmount:
+class ExactAmount(msgspec.Struct, frozen=True):
     """An exact signal, as sentences speak of it."""
 
     signal: str

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import polars as pl
+from msgspec import structs
 
 from timesink.analyses.ranks import RankSet
 from timesink.analyses.ranks.own_time import ranges_of, the_ranks
@@ -126,7 +127,7 @@ def with_stragglers(diagnosis: Diagnosis, changes: RankChanges, *, of_all: bool)
     """
     judged = diagnosis
     if not of_all:
-        judged = replace(
+        judged = structs.replace(
             diagnosis, verdict=changes.verdict, reason=changes.reason, cycle_time=changes.step_time,
             corrected=None, is_without_overhead=False,
         )  # fmt: skip
@@ -161,10 +162,10 @@ def with_stragglers(diagnosis: Diagnosis, changes: RankChanges, *, of_all: bool)
             )
         )
     if not new:
-        return replace(judged, causes=tuple(other_causes))
+        return structs.replace(judged, causes=tuple(other_causes))
     causes = sorted([*other_causes, *new], key=lambda cause: -abs(cause.cost_ns))
     explained = sum(cause.cost_ns for cause in causes)
-    return replace(judged, causes=tuple(causes), unexplained_ns=change - explained)
+    return structs.replace(judged, causes=tuple(causes), unexplained_ns=change - explained)
 
 
 # -- in words --------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
+from msgspec import structs
 
 from timesink.analyses.behaviour.anatomy import only_cycles
 from timesink.analyses.statistics.repeats import timed_runs
@@ -122,7 +123,7 @@ class Comparison:
             if self.pairs[0].expected is not None:
                 expected = self.pairs[0].expected
                 causes = beyond_expected(diagnosis.causes, diagnosis.anomalies, expected)
-                diagnosis = replace(diagnosis, causes=causes, expected=expected)
+                diagnosis = structs.replace(diagnosis, causes=causes, expected=expected)
         if self.ranks is None:
             return diagnosis
         from timesink.answers.comparison.rank_sets import with_stragglers  # noqa: PLC0415
@@ -378,7 +379,7 @@ def only_device(comparison: Comparison, device: str) -> Comparison:
     exploration = comparison.exploration
     if exploration is not None:
         peers = tuple(_of_devices(pair, wanted) for pair in exploration.pairs)
-        exploration = replace(exploration, pairs=peers)
+        exploration = structs.replace(exploration, pairs=peers)
     return replace(comparison, pairs=pairs, exploration=exploration)
 
 

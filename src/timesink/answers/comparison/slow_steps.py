@@ -10,6 +10,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+import msgspec
+from msgspec import structs
+
 from timesink.answers.comparison import causes, pairing
 from timesink.answers.comparison import values as diagnosis_json
 from timesink.answers.comparison.causes import cause_name, lower_first
@@ -46,8 +49,7 @@ _DRIFT = 0.1
 """Levels are told whose lengths differ by this part of the typical one."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SlowStepReport:
+class SlowStepReport(msgspec.Struct, frozen=True, eq=False):
     """One process of a run: its slow cycles against its typical ones."""
 
     name: str
@@ -112,7 +114,9 @@ class Diagnosed:
             return (slow or list(self.processes))[0].diagnosis
         pairs = [process.pair for process in slow if process.pair is not None]
         diagnosis = diagnose_together(pairs, [process.diagnosis for process in slow])
-        return replace(by_length(diagnosis), reason=f"{how_many_slow(self.processes)}.", notes=())
+        return structs.replace(
+            by_length(diagnosis), reason=f"{how_many_slow(self.processes)}.", notes=()
+        )
 
     @property
     def headline(self) -> str:
@@ -253,7 +257,7 @@ def slow_step_report(role: ProcessSteps, name: str) -> SlowStepReport:
     diagnosis = diagnose_pair(pair)
     unequal = () if pair.workload.comparable else pair.workload.reasons[:1]
     notes = (*notes_of(split), *unequal, *diagnosis.notes)
-    diagnosis = replace(
+    diagnosis = structs.replace(
         by_length(diagnosis), reason=why_slow(split, diagnosis.cycle_time), notes=notes
     )
     return SlowStepReport(
@@ -266,7 +270,7 @@ def by_length(diagnosis: Diagnosis) -> Diagnosis:
     lengths = diagnosis.cycle_time
     base, new = lengths.base_ns, lengths.new_ns
     change = 100 * (new - base) / base if base else None
-    return replace(
+    return structs.replace(
         diagnosis, verdict="regression", cycle_time=CycleTime(base, new, change, None, None)
     )
 

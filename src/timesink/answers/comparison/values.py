@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, fields, is_dataclass
 from io import StringIO
 from itertools import zip_longest
 from math import isfinite
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from timesink.analyses.behaviour import distinct_texts
@@ -70,15 +70,6 @@ def _us(time_ns: float | None) -> float | None:
 def _finite(value: float | None) -> float | None:
     """A number JSON can hold."""
     return float(value) if value is not None and isfinite(value) else None
-
-
-def _plain(value: Any) -> Any:
-    """Data classes as dictionaries, and all that is in them; tuples as lists."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return _plain(asdict(value))
-    if isinstance(value, dict):
-        return {name: _plain(item) for name, item in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, tuple | list) else value
 
 
 def diagnosis(diagnosis: Diagnosis | None) -> dict[str, Any]:
@@ -159,11 +150,12 @@ def diagnosis(diagnosis: Diagnosis | None) -> dict[str, Any]:
 def _evidence(evidence: Evidence) -> dict[str, Any]:
     """What is known of it; times of the recording and amounts of time in microseconds."""
     values: dict[str, Any] = {}
-    for name in (field.name for field in fields(evidence) if field.name != "numbers"):
+    for name in evidence.__struct_fields__:
         value = getattr(evidence, name)
         if isinstance(value, float) and not name.endswith("_ns"):
             value = _us(value) if evidence.unit == "ns" else _finite(value)
         values |= {_key(name): _us(value) if name.endswith("_ns") else value}
+    del values["numbers"]
     values["unit"] = "us" if evidence.unit == "ns" else evidence.unit
     return {name: value for name, value in values.items() if value is not None}
 
@@ -193,13 +185,13 @@ def pair(compared_pair: Pair, diagnosis: Diagnosis | None = None) -> dict[str, A
 
     Numbers of `changes` and `findings` are places in its `times` and `rows`.
     """
-    lengths = _plain(compared_pair.cycle_times)
+    lengths = msgspec.to_builtins(compared_pair.cycle_times)
     return {
         "kind": compared_pair.kind,
         "headline": pair_headline(compared_pair, diagnosis),
         "base": role(compared_pair.base),
         "new": role(compared_pair.new),
-        "workload": _plain(compared_pair.workload),
+        "workload": msgspec.to_builtins(compared_pair.workload),
         "cycle_times": {
             "warm_up_cycles" if name == "warm_up" else name: value
             for name, value in lengths.items()
@@ -207,8 +199,8 @@ def pair(compared_pair: Pair, diagnosis: Diagnosis | None = None) -> dict[str, A
         },
         # Only where cycles without the profiler were timed: everything else has no such key.
         **({} if compared_pair.plain is None else {"plain": _plain_times(compared_pair.plain)}),
-        "changes": _plain(judge_pair(compared_pair)),
-        "findings": _plain(compared_pair.findings),
+        "changes": msgspec.to_builtins(judge_pair(compared_pair)),
+        "findings": msgspec.to_builtins(compared_pair.findings),
         "rows": rows(compared_pair.rows),
         "times": rows(compared_pair.times),
         "families": rows(compared_pair.families),
@@ -238,7 +230,7 @@ def _plain_times(plain: ComparedRuns) -> dict[str, Any]:
             **{
                 change.statistic: {
                     **_values_of(change, "base_ns", "new_ns", "change_pct"),
-                    "ci99_pct": _plain(change.interval_pct),
+                    "ci99_pct": msgspec.to_builtins(change.interval_pct),
                 }
                 for change in (decision.typical, decision.fast, decision.mean)
             },
@@ -262,7 +254,7 @@ def exploration(exploration: Exploration) -> dict[str, Any]:
         "distances": exploration.distances.tolist(),
         "threshold": exploration.threshold,
         "threshold_reason": exploration.threshold_reason,
-        "clusters": _plain(exploration.clusters),
+        "clusters": msgspec.to_builtins(exploration.clusters),
         "pairs": [
             {**diagnosis(verdict), **pair(compared_pair, verdict)}
             for compared_pair, verdict in pairs

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 import msgspec
+from msgspec.structs import replace
 
 from timesink.analyses.kernels.usage import CLASSES, DeviceUse, of_device
 from timesink.analyses.names import cut_name

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, fields
 from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from timesink.analyses.columns import memoize_per_trace, seed_memo
@@ -133,8 +134,7 @@ _aside = ThreadPoolExecutor(max_workers=1, thread_name_prefix="timesink-timeline
 """Lays out the rest of large recordings while their first picture is looked at."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Timeline:
+class Timeline(msgspec.Struct, frozen=True, eq=False):
     """A trace, and how it is drawn: at first what a picture needs, soon all of it."""
 
     trace: Trace
@@ -169,8 +169,7 @@ class Timeline:
 OVERLAYS = ("recording", "path")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Overlay:
+class Overlay(msgspec.Struct, frozen=True, eq=False):
     """Parts of slices that are drawn over them."""
 
     levels: tuple[Level[MergedSlices], ...]

@@ -12,6 +12,7 @@ from functools import cached_property, wraps
 from statistics import median
 from typing import Any
 
+import msgspec
 import numpy as np
 import polars as pl
 from msgspec import structs
@@ -38,8 +39,7 @@ _SHOWS = 0.1
 """Part of what is demanded that must be there: what hardly shows in the cycle is hidden."""
 
 
-@dataclass(frozen=True, slots=True)
-class Demand:
+class Demand(msgspec.Struct, frozen=True):
     """Time to be found in the growth of components, in that of the first of them first."""
 
     ns: float
@@ -50,8 +50,7 @@ class Demand:
     gained or lost does not limit it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(msgspec.Struct, frozen=True):
     """One cause, and where the time it explains should be."""
 
     finding: Cause
@@ -103,12 +102,11 @@ def opposite_claim(claim: Claim) -> Claim:
             for item in claim.finding.evidence
         ),
     )
-    demands = tuple(replace(demand, ns=-demand.ns) for demand in claim.demands)
-    return replace(claim, finding=finding, demands=demands)
+    demands = tuple(structs.replace(demand, ns=-demand.ns) for demand in claim.demands)
+    return structs.replace(claim, finding=finding, demands=demands)
 
 
-@dataclass(frozen=True, slots=True)
-class _Change:
+class _Change(msgspec.Struct, frozen=True):
     """What of the change of a component is not explained."""
 
     structural: float
@@ -315,7 +313,7 @@ class DiagnosisCase:
             functions=self.functions.swapped(),
             # What each component adds to the change back.
             attribution=tuple(
-                replace(
+                structs.replace(
                     part,
                     base_ns=part.new_ns,
                     new_ns=part.base_ns,

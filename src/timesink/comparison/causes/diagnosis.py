@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 import polars as pl
-from msgspec import structs
+from msgspec.structs import replace
 
 from timesink.analyses.behaviour import once_per_cycle, plain_texts
 from timesink.analyses.behaviour.anatomy import PARTS, Anatomy
@@ -235,7 +234,7 @@ def explain_anomalies(anomalies: Sequence[Anomaly], causes: Sequence[Cause]) -> 
             )
         )
 
-    return tuple(structs.replace(anomaly, cost_ns=explained(anomaly)) for anomaly in anomalies)
+    return tuple(replace(anomaly, cost_ns=explained(anomaly)) for anomaly in anomalies)
 
 
 def unexplained_changes(
@@ -562,4 +561,4 @@ def settled_edits(program: ProgramChange | None, ledger: Ledger) -> Iterator[Cau
             for name, some in ledger.take(Demand(ns, parts, structural=True)).items():
                 taken[name] = taken.get(name, 0.0) + some
         cause = make_cause(edit.cause, f"{edit.sentence} ({edit.place}).", evidence=edit.evidence)
-        yield structs.replace(cause, cost_ns=sum(taken.values()), claims=largest_first(taken))
+        yield replace(cause, cost_ns=sum(taken.values()), claims=largest_first(taken))

@@ -8,9 +8,9 @@ the same rules tell of what is there again.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 import polars as pl
 
@@ -54,8 +54,7 @@ _MIN_CHANGE = {"%": 5.0, "% of a core": 20.0, "C": 10.0, "B/s": 1e9}
 _SYMPTOM_ROLES = ("symptom", "context", "exogenous")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Suspect:
+class Suspect(msgspec.Struct, frozen=True, eq=False):
     """A counter that moved in its harmful direction, before it is believed."""
 
     cause: str
@@ -247,8 +246,7 @@ _LINKS, _TALKING = frozenset({"nvlink_contention", "network"}), "exposed_communi
 _MAX_LISTED = 3
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Growth:
+class _Growth(msgspec.Struct, frozen=True, eq=False):
     """Time that an anomaly may explain."""
 
     base: Floats

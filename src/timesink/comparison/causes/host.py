@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 import polars as pl
-from msgspec import structs
+from msgspec.structs import replace
 
 from timesink.analyses.behaviour import NO_CALL, STEP_MARK
 from timesink.analyses.statistics import moments, welch_interval
@@ -273,7 +272,7 @@ def host_code(case: DiagnosisCase) -> Iterator[Claim]:
             case.evidence([column], case.functions.new[:, column]),
             functions=(function,),
         )
-        yield replace(claim, finding=structs.replace(claim.finding, place=place))
+        yield replace(claim, finding=replace(claim.finding, place=place))
 
 
 def _standing_functions(host: HostPace, explained: dict[str | None, float]) -> Iterator[int]:

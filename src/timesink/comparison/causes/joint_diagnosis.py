@@ -7,12 +7,12 @@ to arrive.  What holds up one of them holds up all, and shows as waiting in the 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from math import erfc, fsum, sqrt
 from statistics import fmean, median
 
+import msgspec
 import numpy as np
-from msgspec import structs
+from msgspec.structs import replace
 
 from timesink.analyses.statistics import ALPHA, false_discovery
 from timesink.comparison.causes.case import largest_first, relative_closeness
@@ -44,8 +44,7 @@ _VERDICT_WORDS = {"regression": "longer", "improvement": "shorter"}
 _TOGETHER = frozenset({"exposed_communication", "synchronisation"})
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ProcessDiagnosis:
+class ProcessDiagnosis(msgspec.Struct, frozen=True, eq=False):
     """One process among those read together."""
 
     process: str
@@ -76,7 +75,7 @@ def diagnose_together(pairs: Sequence[Pair], diagnoses: Sequence[Diagnosis] = ()
     symptoms: dict[tuple[str | None, str, str], Symptom] = {}
     for process_diagnosis in members:
         for symptom in process_diagnosis.diagnosis.symptoms:
-            process_symptom = structs.replace(symptom, process=process_diagnosis.process)
+            process_symptom = replace(symptom, process=process_diagnosis.process)
             symptoms.setdefault(
                 (process_diagnosis.host, process_symptom.device, process_symptom.metric),
                 process_symptom,
@@ -99,7 +98,7 @@ def diagnose_together(pairs: Sequence[Pair], diagnoses: Sequence[Diagnosis] = ()
         anomalies=tuple(
             anomaly
             if (hosts[anomaly.process or ""], anomaly.id) in host_causes
-            else structs.replace(anomaly, cost_ns=0.0)
+            else replace(anomaly, cost_ns=0.0)
             for anomaly in explain_anomalies(_anomalies(members), causes)
         ),
         causes=causes,
@@ -300,7 +299,7 @@ def _mean_components(members: Sequence[ProcessDiagnosis]) -> tuple[Component, ..
 def _anomalies(members: Sequence[ProcessDiagnosis]) -> tuple[Anomaly, ...]:
     """Each resource of a device of a machine once, as the process that has it worst sees it."""
     placed = [
-        (place, member.host, structs.replace(anomaly, process=member.process))
+        (place, member.host, replace(anomaly, process=member.process))
         for member in members
         for place, anomaly in enumerate(member.diagnosis.anomalies)
     ]
@@ -325,7 +324,7 @@ def merged_causes(members: Sequence[ProcessDiagnosis], change_ns: float) -> list
             if cause.evidence and cause.id == "host_code":
                 # Code of the host is the same one in the same function.
                 key = (cause.id, cause.evidence[0].kind, cause.evidence[0].function or "")
-            causes_by_key.setdefault(key, []).append(structs.replace(cause, process=member.process))
+            causes_by_key.setdefault(key, []).append(replace(cause, process=member.process))
         for key, causes in causes_by_key.items():
             groups.setdefault(key, []).append(_sum_causes(causes))
     # What collectives gained for the process that waits least in them: that is no waiting. The
@@ -359,7 +358,7 @@ def _sum_causes(causes: list[Cause]) -> Cause:
     more = sum(cause.cost_ns for cause in rest)
     many = f"{len(rest)} more add"
     what = "One more change of this kind adds" if len(rest) == 1 else many
-    return structs.replace(
+    return replace(
         first,
         cost_ns=first.cost_ns + more,
         interval_ns=(sum(low for low, _ in ends), sum(high for _, high in ends))
@@ -376,12 +375,10 @@ def _merge_causes(group: list[Cause], processes: int, change_ns: float) -> Cause
     worst = max(group, key=lambda cause: abs(cause.cost_ns))
     if len(group) >= processes:
         ns = fmean(cause.cost_ns for cause in group)
-        return _scale_cause(structs.replace(worst, process=None), ns)
+        return _scale_cause(replace(worst, process=None), ns)
     names = list(dict.fromkeys(cause.process or "" for cause in group))
     who = join_names(names)
-    process_cause = structs.replace(
-        worst, process=who, sentence=f"{who.capitalize()}: {worst.sentence}"
-    )
+    process_cause = replace(worst, process=who, sentence=f"{who.capitalize()}: {worst.sentence}")
     # Others may have waited there anyway: no more is lost than cycles gained.
     return _scale_cause(
         process_cause, relative_closeness(change_ns, worst.cost_ns) or worst.cost_ns
@@ -391,7 +388,7 @@ def _merge_causes(group: list[Cause], processes: int, change_ns: float) -> Cause
 def _scale_cause(cause: Cause, ns: float) -> Cause:
     share = ns / cause.cost_ns if cause.cost_ns else 0.0
     ends = sorted(end * share for end in cause.interval_ns or ())
-    return structs.replace(
+    return replace(
         cause,
         cost_ns=ns,
         interval_ns=(ends[0], ends[1]) if ends else None,

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from math import isclose
 
+import msgspec
 import numpy as np
 
 from timesink.analyses.statistics import QUIETLY
@@ -103,8 +104,7 @@ class Cluster:
     """Everything that differs from the largest cluster by the threshold or more, largest first."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Exploration:
+class Exploration(msgspec.Struct, frozen=True, eq=False):
     """Which of many roles behave alike, and how the groups differ."""
 
     roles: tuple[ProcessSteps, ...]
@@ -273,8 +273,7 @@ _UNLIKE_WORK = 1.5
 """Ratio of calls per cycle from which differently marked cycles are another unit of work."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Setting:
+class Setting(msgspec.Struct, frozen=True, eq=False):
     """All roles with what was measured of them."""
 
     roles: tuple[ProcessSteps, ...]
