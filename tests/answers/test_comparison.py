@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import fsum
 
 import pytest
+from msgspec.structs import replace
 
 from compared import BUSY_HOST, comparison, frame, pair_of, two_runs
 from diagnosed import MS, clock_anomaly, clock_cause, component, slow_clock

@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from msgspec import structs
 
 from compared import (
     BUSY_HOST,
@@ -265,7 +266,10 @@ class TestUnrecorded:
 class TestNotes:
     def test_notes_of_both_sides_are_said_once(self):
         pair = two_runs()
-        base, new = (replace(pair.base, notes=("a", "b")), replace(pair.new, notes=("b", "c")))
+        base, new = (
+            replace(pair.base, notes=("a", "b")),
+            structs.replace(pair.new, notes=("b", "c")),
+        )
         lines = section(pair_text(replace(pair, base=base, new=new)), "Notes")
         assert [line.strip() for line in lines] == ["both: b", "base: a", "new: c"]
 
@@ -416,7 +420,7 @@ class TestSeveral:
 
 
 def _with_rank(pair: Pair, rank: int) -> dict[str, Any]:
-    return {"base": replace(pair.base, rank=rank), "new": replace(pair.new, rank=rank)}
+    return {"base": replace(pair.base, rank=rank), "new": structs.replace(pair.new, rank=rank)}
 
 
 class TestWhatIsNotKnown:

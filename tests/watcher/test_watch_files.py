@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from msgspec import structs
 
 from live_cycles import MadeCycles
 from timesink.analyses.expected.live import LiveAlarm, LiveJudge
@@ -478,7 +479,12 @@ def test_incidents_of_an_earlier_watcher_count_for_their_hour(tmp_path):
     incidents = Incidents(tmp_path, 2, quota_bytes=0)
     ages_s = (7200, 1800, 60)
     earlier = [
-        Incident(str(age), tmp_path, {1: replace(alarm(), raised_s=time.time() - age)}, ended_us=1)
+        Incident(
+            str(age),
+            tmp_path,
+            {1: structs.replace(alarm(), raised_s=time.time() - age)},
+            ended_us=1,
+        )
         for age in ages_s
     ]
     incidents.take_over(earlier)

@@ -11,6 +11,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from msgspec import structs
 
 import timesink
 from builders import Event, complete, operator, write
@@ -182,7 +183,7 @@ def test_causes_are_ordered_by_what_they_cost(edited_comparison: Comparison):
     pair = edited_comparison.pairs[0].pair
     sides = anatomy_of_role(pair.base), anatomy_of_role(pair.new)
     case = case_of(pair, sides, attribution(pair, *sides), ())
-    slight, heavy = (replace(EDIT, cause=cause, host_ns=ns, device_ns=0.0)
+    slight, heavy = (structs.replace(EDIT, cause=cause, host_ns=ns, device_ns=0.0)
                      for cause, ns in (("workload_change", 1e3), ("added_layer", 9e3)))  # fmt: skip
     causes = causes_of_case(case, program=change(slight, heavy))
     assert [cause.id for cause in causes][:1] == ["added_layer"]

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import polars as pl
 import pytest
+from msgspec import structs
 
 from compared import BUSY_HOST, BUSY_LINK, SLOW_CLOCK, frame, pair_of, two_runs
 from many_roles import one_role
@@ -39,7 +40,7 @@ class TestCycles:
         assert cycle_change(lengths(10, 30, (19, 21), 0.1, n=3)) == "longer"
 
     def test_another_level_in_the_same_run_is_no_doubtful_change(self):
-        drift = replace(lengths(10, 12, (-1, 5), 0.02), one_run=True)
+        drift = structs.replace(lengths(10, 12, (-1, 5), 0.02), one_run=True)
         assert cycle_change(drift) == "cannot tell"
 
     def test_one_cycle_is_the_same_as_itself(self):
@@ -265,7 +266,7 @@ class TestUnknownValues:
 
     def test_a_unit_that_only_one_side_knows_is_not_compared(self):
         other = self.known_and_not(12, None)
-        other = replace(other, behaviour=other.behaviour.with_columns(mu=pl.col("mu") * 50))
+        other = structs.replace(other, behaviour=other.behaviour.with_columns(mu=pl.col("mu") * 50))
         pair = compare_roles(self.known_and_not(12), other, "strict")
         assert not judge_pair(pair).counters
         assert sum("of unknown unit" in reason for reason in pair.workload.reasons) == 1
@@ -273,7 +274,7 @@ class TestUnknownValues:
     def test_values_at_the_end_of_all_numbers_raise_no_warning(self, recwarn):
         huge = self.known_and_not(12)
         table = huge.behaviour.with_columns(mu=pl.col("mu") * 1e306, dur_ns=-pl.col("dur_ns"))
-        pair = compare_roles(huge, replace(huge, behaviour=table), "strict")
+        pair = compare_roles(huge, structs.replace(huge, behaviour=table), "strict")
         judge_pair(pair)
         assert not recwarn.list
         assert pair.rows["mu_new"].to_list() == [1e308]
