@@ -191,7 +191,7 @@ class TestDevices:
             if section.id == "devices"
         )
         assert lead.startswith("GPU 0: kernels 40.0 %, any work 40.0 %, ")
-        assert "kernels 60.0 % of the steps (200.0 us) without the gaps between them" in lead
+        assert "kernels 60.0 % of the steps (200 us) without the gaps between them" in lead
 
 
 class TestFigures:

@@ -87,9 +87,7 @@ class TestAnswer:
 
     def test_longer_cycles_are_said_with_their_interval(self):
         first = sentences(two_runs(BUSY_HOST))[0]
-        assert re.match(
-            r"Regression: steps take 80\.\d % longer, \d+\.\d ms → 1\.\d+ s \(95 %", first
-        )
+        assert re.match(r"Regression: steps take 80\.\d % longer, \d+ ms → 1\.\d+ s \(95 %", first)
 
     def test_cycles_several_times_as_long_are_said_so(self):
         times = CycleTimes((10,) * 9, (39,) * 9, 1e7, 3.9e7, 290.0, (2.8e7, 3e7), 0.001)
@@ -146,7 +144,7 @@ class TestFindings:
     def test_a_function_has_its_time_and_the_counters_that_changed(self):
         ((line, meanwhile),) = findings(PairView(two_runs()))
         name = "sm80_gemm_bf16_64x5 on GPU 7"
-        assert re.fullmatch(rf"{name}: \d+\.\d → \d+\.\d ms per step \(3\.\d x\)", line)
+        assert re.fullmatch(rf"{name}: \d+\.\d → \d+ ms per step \(3\.\d x\)", line)
         assert meanwhile.startswith("meanwhile gpu_")
         assert "gpu_mem_used" not in meanwhile
 

@@ -51,7 +51,7 @@ class TestText:
         text = lines(sample_exploration())
         place = text.index("Group 1 → group 2 (distance 9.26)")
         assert text[place + 1] == "p000 and p001"
-        assert text[place + 2].startswith("  No change in step time (701.7 → 697.2 ms")
+        assert text[place + 2].startswith("  No change in step time (702 → 697 ms")
         assert any("sm80_gemm_bf16_64x5 " in line for line in text[place:])
 
     def test_pairs_that_were_left_out_are_counted(self):

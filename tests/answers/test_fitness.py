@@ -62,7 +62,7 @@ class TestAnalyze:
     def test_waits_for_missing_work_are_no_dependency(self, sglang: Path):
         analysis = timesink.analyze(sglang)
         assert analysis.headline.startswith(
-            "Cannot tell how idle the GPU is: the host waits 463.0 ms of 473.8 ms (98 %)"
+            "Cannot tell how idle the GPU is: the host waits 463 ms of 474 ms (98 %)"
         )
         assert analysis.findings == ()
         text = markdown.to_markdown(analysis_document(analysis))

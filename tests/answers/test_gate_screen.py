@@ -121,4 +121,16 @@ def test_what_no_cause_explains_is_said_beside_the_first():
 
 def test_how_many_more_causes_made_cycles_longer():
     text = screen(failed_gate(why=slow_clock(causes=(clock_cause(), clock_cause()))))
-    assert "Cause (largest of 2)\n" in text
+    assert "Causes (2)\n" in text
+
+
+def test_causes_and_what_they_leave_add_up():
+    faster = clock_cause(explained_ns=-1e6, interval_ns=None)
+    causes = (clock_cause(interval_ns=None), clock_cause(interval_ns=None), faster)
+    why = slow_clock(causes=causes, unexplained_ns=9e6, unexplained=(("host_cpu", 8e6),))
+    text = " ".join(screen(failed_gate(why=why)).split())
+    assert "Other causes, per step: GPU clock +5.30 ms, GPU clock -1.00 ms." in text
+    assert (
+        "Unexplained: +9.00 ms per step, in host code (+8.00 ms), other parts (+1.00 ms)." in text
+    )
+    assert "Sum: +5.30 ms +5.30 ms -1.00 ms +9.00 ms = +18.6 ms per step." in text

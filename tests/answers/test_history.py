@@ -60,7 +60,7 @@ def test_a_step_has_a_commit_a_size_and_a_chance(tmp_path: Path):
     assert change.p is not None
     assert change.p < 0.05
     assert (change.base_rows, change.new_rows, change.exact) == (10, 8, False)
-    assert history.headline.startswith("Cycle time rose by ")
+    assert history.headline.startswith("Step time rose by ")
     assert "at 0010abcdef (Change 10); last before: 0009abcdef." in history.headline
 
 
@@ -74,7 +74,7 @@ def test_a_count_that_differs_within_a_row_is_not_exact_there(tmp_path: Path):
     unequal = (measured_run(launches=489.0), measured_run(launches=490.0))
     history = history_of_rows(tmp_path, [measured_run(), unequal, measured_run()])
     assert history.changes == ()
-    assert "launches per cycle differs between runs in 1 row" in history.notes[0]
+    assert "launches per step differs between runs in 1 row" in history.notes[0]
 
 
 def test_a_count_that_changes_with_every_row_is_judged_as_times_are(tmp_path: Path):

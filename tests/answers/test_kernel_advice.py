@@ -35,7 +35,7 @@ def test_text(report: KernelReport):
 
 
 def test_documents(report: KernelReport):
-    assert ": 100.0 % of the time" in to_markdown(report, None, Choice())
+    assert ": 100 % of the time" in to_markdown(report, None, Choice())
     (findings,) = blocks(kernels_document([report]), Findings)
     assert (
         findings.items[0].gain

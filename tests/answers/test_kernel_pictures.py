@@ -193,7 +193,7 @@ class TestDensity:
         ("case", "note"),
         [
             ("some missing", "57.1 % of the time has no counters."),
-            ("above the peak", "100.0 % of the time is above 100 %: in the last cells."),
+            ("above the peak", "100 % of the time is above 100 %: in the last cells."),
             ("sample", "A sample: 1 in 7 launches; times are estimates."),
             ("low tenth", "In the narrow fields: both low 25.0 %, low SM 0.0 %, low DRAM 0.0 %."),
         ],
@@ -318,7 +318,7 @@ class TestRoofline:
         heavy, light = dots
         assert heavy.x > light.x
         assert heavy.radius > light.radius
-        assert "20.00 TFLOP/s, 2e+03 FLOP/byte, 30 % of its roof" in heavy.tip
+        assert "20.0 TFLOP/s, 2e+03 FLOP/byte, 30 % of its roof" in heavy.tip
 
     def test_bounds_are_called_as_in_tables(self):
         labels = words(draw([case_of("roofs")], "roofline"))
@@ -326,7 +326,7 @@ class TestRoofline:
 
     def test_roofs_are_named_with_their_peaks(self):
         labels = words(draw([case_of("roofs")], "roofline"))
-        assert labels[labels.index("fp32") + 1] == "66.90 TFLOP/s"
+        assert labels[labels.index("fp32") + 1] == "66.9 TFLOP/s"
         assert "DRAM 4.80 TB/s" in labels
 
     def test_dots_lie_under_their_roofs_as_far_as_they_are_from_them(self):

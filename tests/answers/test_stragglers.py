@@ -179,7 +179,7 @@ def test_many_ranks_with_one_cause_are_told_together(late: Analysis):
     assert (second.title, second.cost_ns) == ("GPU clock in ranks 8-15", 2e6)
     assert first.title == "Slow link in rank 3"
     assert words.straggler_sentence(second, panel).startswith(
-        "Ranks 8-15 delay the others by 500.0 us per step (4.3 %), in 2 of 4 steps."
+        "Ranks 8-15 delay the others by 500 us per step (4.3 %), in 2 of 4 steps."
     )
 
 

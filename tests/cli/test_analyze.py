@@ -309,7 +309,7 @@ class TestFolder:
 class TestClock:
     def test_as_recorded(self, analyze):
         outcome = analyze("--clock", "recorded")
-        assert outcome.out.startswith("The GPU is busy 77 % of each 27.2 ms step. ")
+        assert outcome.out.startswith("Mostly GPU-bound: the GPU is busy 77 % of each 27.2 ms")
         assert "note: times are as recorded: 27.2 ms; " in " ".join(outcome.out.split())
 
     def test_a_table_is_as_recorded_unless_asked_for(self, analyze):

@@ -23,8 +23,7 @@ def table(tmp_path: Path) -> Path:
 def test_info(run, table: Path) -> None:
     output = run("info", table).out
     assert " ".join(output.split()).startswith(
-        "result_perf_data.csv.gz: behaviour of 2 functions in 2 steps of about 745.5 ms; "
-        "no timeline "
+        "result_perf_data.csv.gz: behaviour of 2 functions in 2 steps of about 745 ms; no timeline "
     )
     for part in ("944615, node1 944615", "GPU 7, Host", "marked by Scheduler.run_batch"):
         assert part in output

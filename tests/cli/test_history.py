@@ -31,7 +31,7 @@ def series(store: Path, run) -> Path:
 @pytest.mark.usefixtures("series")
 def test_from_adding_to_a_page(run, tmp_path):
     output = run("history", "@main").out
-    assert output.startswith("Cycle time rose by 25.5 %")
+    assert output.startswith("Step time rose by 25.5 %")
     assert "made-up-6" in output
     assert "git bisect start made-up-6 made-up-5" in output
     assert "| made-up-6 |" in run("history", "@main", "--format", "md").out

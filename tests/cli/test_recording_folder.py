@@ -47,8 +47,8 @@ def test_info_says_how_it_was_recorded(run, usual: Path):
         "python train.py --lr 0.1",
         "6 steps by optimizer step AdamW, 5 before them skipped, complete",
         "AMD EPYC 9654, 16 cores, 128.0 GiB, Linux 6.1",
-        "steps +2.0 % with it (980.0 us → 1.00 ms)",
-        "every 500.0 us, 1.2 % of a core, its clock 3.20 us from the trace's",
+        "steps +2.0 % with it (980 us → 1.00 ms)",
+        "every 500 us, 1.2 % of a core, its clock 3.20 us from the trace's",
         "python 3.12.3, timesink 0.1.0, torch 2.11.0",
         "No problems found",
     ):
@@ -110,7 +110,7 @@ def test_compare_says_what_weakens_its_verdict_and_follows_the_description(
     output = plain(run("compare", usual, new).out)
     assert "new: the recording ended early: interrupted, after 4 of 6 cycles" in output
     assert (
-        "new: with the profiler steps took 2.5 times as long, 1.00 ms instead of 400.0 us: "
+        "new: with the profiler steps took 2.5 times as long, 1.00 ms instead of 400 us: "
         "times of host code, and of what waits for it, are too long"
     ) in output
 

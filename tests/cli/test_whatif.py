@@ -27,7 +27,9 @@ def test_changes_combine_in_the_order_given(run):
 def test_text(run):
     outcome = run("whatif", SAMPLE, "--graph", "--device", "H200:B200")
     assert outcome.code == 0
-    assert outcome.out.startswith("Predicted step time: about ")
+    assert outcome.out.startswith(
+        "With the step launched as a graph, B200 instead of H200: predicted step time about "
+    )
     assert "--graph cycle" in outcome.out
     assert "a limit from peaks" in " ".join(outcome.out.split())
 
@@ -47,7 +49,7 @@ def test_best_alone_and_beside_changes(run, small: Path):
 def test_files(run, small: Path, tmp_path: Path):
     for ending, holds in (
         ("html", "timesink"),
-        ("md", "**Predicted step time"),
+        ("md", "**With waits in aten::item removed: predicted step time"),
         ("csv", "kind,today_ns,new_ns"),
     ):
         out = tmp_path / f"answer.{ending}"

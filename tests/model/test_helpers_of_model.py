@@ -118,7 +118,7 @@ def test_brief_ns() -> None:
     assert (brief_ns(59_261_833), brief_ns(4_240_000), brief_ns(177_592_167)) == (
         "59.3 ms",
         "4.24 ms",
-        "177.6 ms",
+        "178 ms",
     )
 
 

@@ -49,7 +49,7 @@ def test_pictures_as_tables():
         ("kernels", "3.00 ms", "75.0 %"),
         ("other", "1.00 ms", "25.0 %"),
     )
-    assert lines_of(attribution_table(ATTRIBUTION)).rows[1][3:] == ("-500.0 us", "")
+    assert lines_of(attribution_table(ATTRIBUTION)).rows[1][3:] == ("-500 us", "")
     bars = Stacks("Steps", "time_ns", ("3", "4"), (StackPart("kernel", "kernels", (1.0, 2.0)),))
     assert [cells(stack_column) for stack_column in stacks_table(bars).columns] == [
         ["3", "4"],

@@ -143,8 +143,8 @@ def test_a_verdict_and_the_parts_of_a_change():
           Two cycles were cut.
 
         Where the change is
-          kernels   +1.50 ms  +1.40 to +1.60 ms  ███████████████████████████████
-          idle     -500.0 us                     ░░░░░░░░░░""")
+          kernels  +1.50 ms  +1.40 to +1.60 ms  ████████████████████████████████
+          idle      -500 us                     ░░░░░░░░░░░""")
 
 
 def test_health():

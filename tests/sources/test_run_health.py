@@ -64,11 +64,11 @@ def test_how_the_program_ended_says_why(ended: dict[str, Any], why: str):
         ({"cycle_us": 950.0}, {}),
         (
             {"cycle_us": 800.0},
-            {"profiler_overhead": "25 % longer, 1.00 ms instead of 800.0 us"},
+            {"profiler_overhead": "25 % longer, 1.00 ms instead of 800 us"},
         ),
         (
             {"cycle_us": 400.0},
-            {"heavy_profiling": "2.5 times as long, 1.00 ms instead of 400.0 us"},
+            {"heavy_profiling": "2.5 times as long, 1.00 ms instead of 400 us"},
         ),
         ({"cycle_us": None, "profiler_pct": 100.0}, {"heavy_profiling": "2.0 times as long"}),
         ({"cycle_us": None, "profiler_pct": None}, {}),
@@ -86,11 +86,11 @@ def test_overhead(overhead: dict[str, Any], entries: dict[str, str]):
         ({"offset_us": None, "spread_us": None}, {}),
         (
             {"offset_us": -90_000.0},
-            {"counter_clock_offset": "90.0 ms apart, give or take 1.10 us; sampled every 500.0 us"},
+            {"counter_clock_offset": "90.0 ms apart, give or take 1.10 us; sampled every 500 us"},
         ),
         (
             {"spread_us": 2_000.0},
-            {"counter_clock_offset": "3.20 us apart, give or take 2.00 ms; sampled every 500.0 us"},
+            {"counter_clock_offset": "3.20 us apart, give or take 2.00 ms; sampled every 500 us"},
         ),
     ],
 )

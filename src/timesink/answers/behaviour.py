@@ -205,7 +205,7 @@ def _headline(answer: dict[str, Any]) -> str:
     first = next(iter(answer["functions"]), None)
     most = (
         f"; largest share: {_labels(answer['functions'])[first['function']]} on "
-        f"{first['device']}, {first['beta_pct']:.1f} %"
+        f"{first['device']}, {units.percent(first['beta_pct'])}"
         if first
         else ""
     )

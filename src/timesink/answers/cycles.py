@@ -191,8 +191,8 @@ def cycles_document(report: CycleReport, *, detail: bool = False) -> Document:
             lines = [_short_sentence(cycles.reason), *_cut_lines(cycles)]
             if cycles.method != "table":
                 lines.append(
-                    f"{100 * cycles.coverage:.1f} % of the recorded work lies in steps; "
-                    f"their amounts of work are {100 * cycles.likeness:.1f} % alike"
+                    f"{units.share(cycles.coverage, 1)} of the recorded work lies in steps; "
+                    f"their amounts of work are {units.share(cycles.likeness, 1)} alike"
                 )
             sections += _text_sections("why", "How steps were found", lines)
             sections += _text_sections(
@@ -285,8 +285,8 @@ def _length(run: CycleRun) -> str:
     if not run.fitness.answers(STEP_TIME) or not cycles.median_ns:
         return ""
     if cycles.method == "step":
-        return f" of {units.duration_ns(cycles.mean_ns)} on average"
-    return f" of {units.duration_ns(cycles.median_ns)}" + " (median)" * (cycles.count > 1)
+        return f" of {units.brief_ns(cycles.mean_ns)} on average"
+    return f" of {units.brief_ns(cycles.median_ns)}" + " (median)" * (cycles.count > 1)
 
 
 def _means(run: CycleRun) -> str:
@@ -316,5 +316,5 @@ def _short_sentence(sentence: str) -> str:
 def _other(other: Candidate) -> str:
     count = units.count_noun(other.count, "steps")
     choice = f"; choose it with --marker {shlex.quote(other.marker)}" if other.marker else ""
-    period = units.duration_ns(other.period_ns)
+    period = units.brief_ns(other.period_ns)
     return f"{count} of {period}: {_short_sentence(other.reason)}{choice}"

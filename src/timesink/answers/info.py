@@ -108,14 +108,14 @@ def _headline(info: info_report.Info, title: str) -> str:
 def _busy_words(info: info_report.Info, busy: int, span: int) -> str:
     """How busy the devices were, as far as the recordings tell."""
     summaries = [trace.summary for trace in info.traces]
-    subject, total_text = "the device was", units.duration_ns(span)
+    subject, total_text = "the device was", units.brief_ns(span)
     if len(summaries) > 1:
         subject, total_text = "devices were", f"{total_text} in all"
     unfit = [trace.fitness for trace in info.traces if not trace.fitness.answers(IDLE)]
     if unfit and any(
         reason.code != BACKLOG for fitness in unfit for reason in fitness.against(IDLE)
     ):
-        recorded_work = f"{units.duration_ns(busy)} of device work were recorded"
+        recorded_work = f"{units.brief_ns(busy)} of device work were recorded"
         return f"{recorded_work}; idle time cannot be measured"
     text = f"{subject} busy {units.share(busy, span)} of {total_text}"
     if unfit:
@@ -124,7 +124,7 @@ def _busy_words(info: info_report.Info, busy: int, span: int) -> str:
     if len(summaries) > 1 or summaries[0].steps or recorded - span < _APART * recorded:
         return text
     # Without steps `analyze` takes all that was recorded as one.
-    return f"{text}, {units.share(busy, recorded)} of the recorded {units.duration_ns(recorded)}"
+    return f"{text}, {units.share(busy, recorded)} of the recorded {units.brief_ns(recorded)}"
 
 
 def _is_plain(trace: info_report.TraceInfo) -> bool:
@@ -138,7 +138,7 @@ def _behaviour_text(tables: Sequence[BehaviourCounts]) -> str:
         return f"{cycles} in {units.count_noun(len(tables), 'behaviour tables')}"
     (table,) = tables
     functions = units.count_noun(table.functions, "functions")
-    return f"behaviour of {functions} in {cycles} of about {units.duration_ns(table.cycle_ns)}"
+    return f"behaviour of {functions} in {cycles} of about {units.brief_ns(table.cycle_ns)}"
 
 
 def _launches_text(traces: Sequence[info_report.TraceInfo]) -> str:
@@ -148,7 +148,7 @@ def _launches_text(traces: Sequence[info_report.TraceInfo]) -> str:
     text = f"{units.count_noun(launches, 'kernel launches')} measured"
     if len(times) > 1:
         return f"{text} on {units.count_noun(len(times), 'devices')}"
-    total = units.duration_ns(times[0].total_ns)
+    total = units.brief_ns(times[0].total_ns)
     sampled = any(sampling_of(trace.metadata) for trace in traces)
     return (
         f"{text}, a sample that stands for about {total}" if sampled else f"{text}, {total} in all"

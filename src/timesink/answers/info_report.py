@@ -262,7 +262,7 @@ def run_query(trace: Trace, sql: str, limits: QueryLimits | None = None) -> pl.D
         )
     size = answer.estimated_size()
     if limits.memory_bytes is not None and size > _BUFFER * limits.memory_bytes:
-        problem = f"the answer takes {units.size_bytes(size)}, more than a quarter of --max-memory"
+        problem = f"the answer takes {units.brief_bytes(size)}, more than a quarter of --max-memory"
         raise QueryLimitError(problem, "ask for fewer columns or rows, or allow more with it")
     # A literal such as 100.0 makes everything it touches a decimal; nobody means that.
     return answer.cast({pl.Decimal: pl.Float64})
@@ -385,7 +385,7 @@ def _sampler(run: RecordedRun) -> str:
     if counters.interval_ms is not None:
         parts.append(f"every {units.brief_ns(counters.interval_ms * 1_000_000)}")
     if load is not None:
-        parts.append(f"{load:.1f} % of a core")
+        parts.append(f"{units.percent(load)} of a core")
     if run.clock.offset_us is not None:
         apart = units.brief_ns(abs(run.clock.offset_us) * 1000)
         parts.append(f"its clock {apart} from the trace's")
@@ -401,7 +401,7 @@ def counters_headline(traces: Sequence[TraceInfo]) -> str:
     if len(traces) > 1:
         return f"{samples} of counters in {units.count_noun(len(traces), 'recordings')}"
     counters = units.count_noun(len({row["counter"] for row in traces[0].sampled}), "counters")
-    return f"{samples} of {counters} over {units.duration_ns(traces[0].sampled_span_ns)}"
+    return f"{samples} of {counters} over {units.brief_ns(traces[0].sampled_span_ns)}"
 
 
 def counter_facts(trace: TraceInfo) -> list[Fact]:

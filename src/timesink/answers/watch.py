@@ -82,9 +82,11 @@ class WatchAnswer(msgspec.Struct, frozen=True):
             return f"None of {cycles} can be compared with the model."
         most = self.judged.episodes[:1]
         if not most:
-            return f"All {units.count(accuracy.rows)} steps took as long as expected."
+            alone = accuracy.rows == 1
+            compared = "The step" if alone else f"All {units.count(accuracy.rows)} steps"
+            return f"{compared} took as long as expected."
         [worst] = most
-        lost = units.duration_ns(
+        lost = units.brief_ns(
             1000 * sum(max(0, episode.lost_us) for episode in self.judged.episodes)
         )
         where = f" of {worst.run}" if worst.run else ""
@@ -164,8 +166,8 @@ def learned_sentences(model: DurationModel) -> Iterator[str]:
     )
     unseen = "runs" if model.runs >= HELD_RUNS else "stretches of time"
     yield (
-        f"Error on {unseen} not learned from: median {median:.2f} %, mean {mean:.1f} %; "
-        f"{close:.1f} % of the steps are within 10 %."
+        f"Error on {unseen} not learned from: median {units.percent(median)}, "
+        f"mean {units.percent(mean)}; {units.percent(close)} of the steps are within 10 %."
     )
     if model.empty or model.unusable:
         yield (

@@ -127,7 +127,7 @@ def _headline(now: WatchStatus) -> str:
         if learned.of and learned.cycles >= learned.of:
             left = learned.seconds_left
             waits = f"{left:.0f} s left (--learn-seconds)" if left else "making the model"
-            return f"Learning step times: {units.count(learned.cycles)} steps, {waits}."
+            return f"Learning step times: {units.count_noun(learned.cycles, 'steps')}, {waits}."
         of = f" of {units.count(learned.of)}" if learned.of else ""
         return f"Learning step times: {units.count(learned.cycles)}{of} steps."
     elapsed = "" if now.started_us is None else f" after {_long(now.time_us - now.started_us)}"

@@ -48,6 +48,8 @@ _MIN_SHARE_SHOWN = 0.0005
 """Of the step time: smaller parts of the critical path are left out for people."""
 _NAME = 60
 """Characters of a name in a sentence."""
+_MAX_IN_WORDS = 3
+"""Changes that a headline says in words."""
 _MAX_LIMITS, _MAX_SHOWN, _MAX_IN_VAIN = 8, 12, 4
 
 _PATH = parts_of("critical-path")
@@ -376,16 +378,78 @@ def _outcome(what_if: WhatIf) -> Iterator[str]:
     interval_part = (
         f", 95 % interval {_bounds(*bounds)}" if bounds and bounds[0] < bounds[1] else ""
     )
-    what = "Predicted step time" if marked else "Predicted time of the recording"
+    what = "predicted step time" if marked else "predicted time of the recording"
+    asked = [change_words(change) for change in what_if.changes]
+    what = f"With {units.join_names(asked, _MAX_IN_WORDS)}: {what}"
     if abs(new - today) <= _LITTLE / 10 * today:
-        yield f"{what}: {about}{units.brief_ns(new)}, unchanged{interval_part}."
+        yield f"{what} {about}{units.brief_ns(new)}, unchanged{interval_part}."
     else:
         share = units.signed_pct(100 * (new / today - 1))
-        yield f"{what}: {about}{units.times(today, new)} ({share}{interval_part})."
+        yield f"{what} {about}{units.times(today, new)} ({share}{interval_part})."
     if what_if.sample_ns != new:
         yield f"Time per sample: {units.signed_pct(100 * (what_if.sample_ns / today - 1))}."
     if what_if.limit.kind_ns:
         yield what_if.limit.sentence(new)
+
+
+_THINGS = {
+    "kernel": "{} kernels",
+    "copy": "{} copies",
+    "op": "{} and what it launches",
+    "host": "host code of {}",
+    "self": "self time of {}",
+    "call": "{} calls",
+    "sync": "waits in {}",
+    "communication": "communication",
+    "loading": "data loading",
+    "outside": "Python code between operators",
+    "cycle": "everything",
+}
+"""What a selector names, in words."""
+_EVERY = {"kernel": "all kernels", "copy": "all copies", "call": "all runtime calls"}
+_EVERY |= {"sync": "all waits for the device", "op": "all operators", "host": "all host code"}
+_DONE = {
+    "remove": "{} removed",
+    "fuse": "{} fused",
+    "graph": "{} launched as a graph",
+    "overlap": "{} overlapped with computation",
+}
+_FASTER = {2.0: "twice", 3.0: "three times", 4.0: "four times"}
+
+
+def change_words(change: AskedChange) -> str:
+    """A change as an assumption in words.
+
+    >>> change_words(change_of("scale kernel:*gemm*=0.5"))
+    'gemm kernels twice as fast'
+    >>> change_words(change_of("remove sync:aten::item"))
+    'waits in aten::item removed'
+    """
+    if change.action == "device":
+        return f"{change.pattern.partition(':')[2]} instead of {change.pattern.partition(':')[0]}"
+    if change.action == "batch":
+        return f"the batch {change.factor:g} times as large"
+    if change.action == "loader-workers":
+        endless = change.factor == float("inf")
+        number = "unlimited" if endless else f"{change.factor:g}"
+        return f"{number} data loader worker{'s' * (change.factor != 1)}"
+    name = cut_end(change.pattern.strip("*"), _NAME)
+    things = _THINGS[change.sort].format(name) if name else ""
+    things = things or _EVERY.get(change.sort) or _THINGS[change.sort].format("calls")
+    if change.action in ("fuse", "graph"):
+        things = "the step" if change.sort == "cycle" else name or "all operators"
+    if change.action != "scale":
+        return _DONE[change.action].format(things)
+    return f"{things} {_speed_words(change.factor)}"
+
+
+def _speed_words(factor: float) -> str:
+    """What lengths are multiplied by, as a speed."""
+    if factor == 0:
+        return "in no time"
+    if factor >= 1:
+        return "as fast as now" if factor == 1 else f"{units.digits(factor)} times as long"
+    return f"{_FASTER.get(1 / factor, f'{units.digits(1 / factor)} times')} as fast"
 
 
 def _bounds(low: float, high: float) -> str:

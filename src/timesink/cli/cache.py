@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Show or clear it, as the action says."""
-    from timesink.model.units import count_noun, size_bytes  # noqa: PLC0415
+    from timesink.model.units import brief_bytes, count_noun  # noqa: PLC0415
     from timesink.sources.cache import Cache  # noqa: PLC0415
 
     cache = Cache.default()
@@ -46,10 +46,10 @@ def run(options: argparse.Namespace) -> int:
     if options.format == "json":
         print(json.dumps(sayable_values(answer), indent=2))
     elif answer["cleared"]:
-        print(f"Removed {contents}, {size_bytes(stored)}, from {cache.root}")
+        print(f"Removed {contents}, {brief_bytes(stored)}, from {cache.root}")
     else:
         print(
-            f"{cache.root}: {contents}, {size_bytes(stored)} of "
-            f"{size_bytes(cache.limit_bytes or 0)}"
+            f"{cache.root}: {contents}, {brief_bytes(stored)} of "
+            f"{brief_bytes(cache.limit_bytes or 0)}"
         )
     return 0

@@ -38,7 +38,7 @@ from timesink.cli.options import (
 )
 from timesink.cli.outputs import answer_form, give, give_document
 from timesink.errors import OutputError, UsageError
-from timesink.model.units import brief_ns, count_noun
+from timesink.model.units import brief_ns, count_noun, percent
 from timesink.recorder.processes import sayable_values
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ def _lines(folder: Path, plan: Plan, truth: Truth) -> Iterator[str]:
         sentence = (
             f"Injected: {answer.kind} ({answer.cause}), {who}, "
             f"in {len(answer.steps)} of {count_noun(plan.steps, 'steps')}; "
-            f"the run takes {brief_ns(1000 * answer.cost_us)} ({share:.1f} %) longer"
+            f"the run takes {brief_ns(1000 * answer.cost_us)} ({percent(share)}) longer"
         )
         # Its whole group is slow alike, and no other group crosses it there.
         yield (

@@ -33,7 +33,7 @@ from timesink.cli.outputs import (
     remember_folder,
 )
 from timesink.errors import QueryError, QueryLimitError, UsageError
-from timesink.model.units import size_bytes
+from timesink.model.units import brief_bytes
 from timesink.runtime.limited_call import (
     CallEndedError,
     CallLimits,
@@ -137,7 +137,7 @@ def _refusal(ended: CallEndedError, options: argparse.Namespace) -> QueryError:
             text, "filter rows before they are joined, or allow more with --timeout S"
         )
     if ended.why == "memory":
-        text = f"the query takes more than {size_bytes(options.max_memory)} of memory"
+        text = f"the query takes more than {brief_bytes(options.max_memory)} of memory"
         return QueryLimitError(
             text, "filter rows before they are joined, or allow more with --max-memory SIZE"
         )

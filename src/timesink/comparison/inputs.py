@@ -427,7 +427,7 @@ def run_of(source: RecordingRef, trace: Trace, finding: CycleSearch) -> Processe
         return _of_table(source, trace)
     if source.is_table or not trace.has_timeline:
         raise UnreadableError(
-            f"{source.path}: holds no cycle",
+            f"{source.path}: holds no step",
             "give a recording with a timeline, or a behaviour table with rows",
         )
     return _of_timeline(source, trace, finding)
@@ -497,8 +497,9 @@ def _of_timeline(source: RecordingRef, trace: Trace, finding: CycleSearch) -> Pr
     result = behaviour_table(program, cycles, load_classes(finding.metric_map))
     if result.table.is_empty():
         raise UnreadableError(
-            f"{source.path}: nothing was recorded inside its {cycles.table.height} cycles",
-            "choose other cycles with --marker or --by",
+            f"{source.path}: nothing was recorded inside its "
+            f"{count_noun(cycles.table.height, 'steps')}",
+            "choose other steps with --marker or --by",
         )
     return ProcessedRun(
         source,

@@ -309,12 +309,12 @@ class SignalName:
 
 SIGNALS: Mapping[str, SignalName] = {
     "program": SignalName("program", "text", exact=True),
-    "launches": SignalName("launches per cycle", "count", exact=True),
-    "syncs": SignalName("waits for the device per cycle", "count", exact=True),
-    "copied_bytes": SignalName("bytes copied per cycle", "bytes", exact=True),
+    "launches": SignalName("launches per step", "count", exact=True),
+    "syncs": SignalName("waits for the device per step", "count", exact=True),
+    "copied_bytes": SignalName("bytes copied per step", "bytes", exact=True),
     "peak_memory_bytes": SignalName("peak memory", "bytes", exact=True),
-    "device_ns": SignalName("device time per cycle", "time_ns", exact=False),
-    "cycle_ns": SignalName("cycle time", "time_ns", exact=False),
+    "device_ns": SignalName("device time per step", "time_ns", exact=False),
+    "cycle_ns": SignalName("step time", "time_ns", exact=False),
 }
 """Fields of `Signals`: what is certain first, then what is precise, then cycle time."""
 

@@ -328,7 +328,7 @@ def _impossible_memory(memory: pl.DataFrame, metadata: Metadata) -> HealthEntry:
 
     def example(row: int) -> str:
         used_bytes, has = most["held"][row], most["device"][row]
-        return f"{units.size_bytes(used_bytes)} on a device of {units.size_bytes(has)}"
+        return f"{units.brief_bytes(used_bytes)} on a device of {units.brief_bytes(has)}"
 
     return _entry("impossible_memory", beyond.arg_true().to_numpy(), example)
 

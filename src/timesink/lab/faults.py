@@ -144,8 +144,8 @@ def as_text() -> str:
     width = max(map(len, (*names, *(kind.name for kind in SLOWNESS)))) + 2
     lines = ["workloads"]
     for workload in WORKLOADS:
-        cycle = f"one call of {workload.marker}" if workload.marker else "a step of the optimizer"
-        lines.append(f"  {workload.name:{width}}{workload.summary}; a cycle is {cycle}")
+        step = f"one call of {workload.marker}" if workload.marker else "one of the optimizer"
+        lines.append(f"  {workload.name:{width}}{workload.summary}; a step is {step}")
     lines.append("faults")
     for fault in FAULTS:
         named = [f"{what} {names.replace('|', ' or ')}" for what, names in fault.expected.items()]

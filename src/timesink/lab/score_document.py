@@ -37,7 +37,7 @@ _NORMALS = (
     "Pairs of runs that follow each other, in both orders. A name is a false alarm. A verdict may "
     "be true: a machine that others use as well is not equally fast all the time."
 )
-_PAIR = ("workload", "run", "verdict", "cycle time", "anomalies", "causes")
+_PAIR = ("workload", "run", "verdict", "step time", "anomalies", "causes")
 
 
 def score_document(score: LabScore) -> Document:
@@ -92,16 +92,16 @@ def _sections(score: LabScore) -> Iterator[Section]:
         alarm = " and ".join(what for what, is_so in alarms.items() if is_so) or "no"
         rows.append([*_pair(case), NO_VERDICT if case.named == NO_VERDICT else alarm])
     titles = (*_PAIR, "false alarm")
-    yield _table_section("Runs without a fault", _NORMALS, titles, rows, right=["cycle time"])
+    yield _table_section("Runs without a fault", _NORMALS, titles, rows, right=["step time"])
     unsure = sum(case.is_right and not case.answer.has_changed for case in score.faults)
     lead = "Each beside the last run without a fault before it."
     if unsure:
         lead += (
-            f" {unsure} are named right although cycle times may be within noise: a gate on the "
-            "cycle time lets them pass."
+            f" {unsure} are named right although step times may be within noise: a gate on the "
+            "step time lets them pass."
         )
     rows = [[*_pair(case), "yes" if case.is_right else "no"] for case in score.faults]
-    yield _table_section("Runs with a fault", lead, (*_PAIR, "right"), rows, right=["cycle time"])
+    yield _table_section("Runs with a fault", lead, (*_PAIR, "right"), rows, right=["step time"])
     yield Section("left_out", "Left out", tuple(Text(line) for line in score.left_out))
     yield Section("again", "Do it again", tuple(Text(f"`{command}`") for command in _again(score)))
 
@@ -171,11 +171,11 @@ def facts_of(score: LabScore) -> Iterator[tuple[str, str]]:
     repeats = f", {_span(_repeats(score))} of each fault in each workload" if faults else ""
     partial = f", {facts.partial} of them partial" if facts.partial else ""
     yield "recordings", f"{facts.recordings}{repeats}{partial}" if facts.recordings else ""
-    yield "cycles", f"{_span(facts.cycles)} in each recording" if facts.cycles else ""
+    yield "steps", f"{_span(facts.cycles)} in each recording" if facts.cycles else ""
     every = " and ".join(f"{interval:g}" for interval in facts.interval_ms)
     yield "counters", f"every {every} ms" if every else ""
     pct = facts.profiler_pct
-    yield "cost of the profiler", "" if pct is None else f"cycles {pct:+.1f} % (median)"
+    yield "cost of the profiler", "" if pct is None else f"step time {pct:+.1f} % (median)"
     yield "when", " to ".join(dict.fromkeys((*facts.days[:1], *facts.days[-1:])))
 
 

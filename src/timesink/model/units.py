@@ -12,6 +12,7 @@ from pathlib import Path
 from timesink.model import csv_rows
 
 _TIME_UNITS = ("ns", "us", "ms", "s")
+_SIZE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 _WHOLE_UNITS = ("ns", "B")
 """Of which there are no parts."""
 
@@ -65,10 +66,10 @@ def _in_units(value: float, step: int, units: Sequence[str], digits: Callable[[f
     return f"{text} {unit}"
 
 
-def _digits(value: float, fine_below: int = 100) -> str:
+def _digits(value: float) -> str:
     """Two decimals, or one where that makes too many digits; rounded once."""
     fine = f"{value:.2f}"
-    return fine if abs(float(fine)) < fine_below else f"{value:.1f}"
+    return fine if abs(float(fine)) < 100 else f"{value:.1f}"
 
 
 def moment_ns(value: int) -> str:
@@ -77,18 +78,61 @@ def moment_ns(value: int) -> str:
 
 
 def brief_ns(value: float) -> str:
-    """A length of time for a sentence: one decimal from ten of a unit on."""
-    return _in_units(value, 1000, _TIME_UNITS, lambda size: _digits(size, 10))
+    """A length of time for a sentence: three digits.
+
+    >>> brief_ns(286_340), brief_ns(33_620_000), brief_ns(1_023_000)
+    ('286 us', '33.6 ms', '1.02 ms')
+    """
+    return _in_units(value, 1000, _TIME_UNITS, three_digits)
+
+
+def three_digits(value: float, decimals: int = 2) -> str:
+    """Three digits, or all before the point, with at most so many decimals; rounded once.
+
+    >>> three_digits(3.346), three_digits(33.46), three_digits(334.6), three_digits(3.346, 1)
+    ('3.35', '33.5', '335', '3.3')
+    """
+    for places in range(decimals, 0, -1):
+        text = f"{value:.{places}f}"
+        if abs(float(text)) < 10 ** (3 - places):
+            return text
+    return f"{value:.0f}"
 
 
 def size_bytes(value: float) -> str:
-    """Bytes in binary units."""
-    return _in_units(value, 1024, ("B", "KiB", "MiB", "GiB", "TiB"), "{:.1f}".format)
+    """Bytes in binary units, with one decimal."""
+    return _in_units(value, 1024, _SIZE_UNITS, "{:.1f}".format)
+
+
+def brief_bytes(value: float) -> str:
+    """Bytes for a sentence: three digits.
+
+    >>> brief_bytes(34_084_028_416), brief_bytes(344_813_568)
+    ('31.7 GiB', '329 MiB')
+    """
+    return _in_units(value, 1024, _SIZE_UNITS, _one_decimal)
 
 
 def share(part: float, total: float) -> str:
-    """A part of a whole in percent."""
-    return f"{100 * part / total:.1f} %" if total else "-"
+    """A part of a whole in percent for a sentence: three digits.
+
+    >>> share(0.1297, 1), share(1.0464, 1)
+    ('13.0 %', '105 %')
+    """
+    return percent(100 * part / total) if total else "-"
+
+
+def percent(value: float) -> str:
+    """Percent for a sentence: one decimal below a hundred.
+
+    >>> percent(57.71), percent(99.96), percent(-104.6)
+    ('57.7 %', '100 %', '-105 %')
+    """
+    return f"{_one_decimal(value)} %"
+
+
+def _one_decimal(value: float) -> str:
+    return three_digits(value, 1)
 
 
 def brief_share(part: float, total: float) -> str:
@@ -97,14 +141,27 @@ def brief_share(part: float, total: float) -> str:
     >>> brief_share(0.974, 1), brief_share(0.0204, 1), brief_share(0.998, 1)
     ('97 %', '2.0 %', '99.8 %')
     """
-    percent = 100 * part / total if total else 0.0
-    has_decimal = percent < 9.95 or 99.5 <= percent < 99.95
-    return f"{percent:.1f} %" if has_decimal else f"{percent:.0f} %"
+    value = 100 * part / total if total else 0.0
+    has_decimal = value < 9.95 or 99.5 <= value < 99.95
+    return f"{value:.1f} %" if has_decimal else f"{value:.0f} %"
 
 
 def rate(value: float, things: str) -> str:
     """How much a second, in decimal units with three or four digits."""
-    return _in_units(value, 1000, [f"{prefix}{things}/s" for prefix in ("", *"kMGTP")], _digits)
+    return _in_units(value, 1000, _rate_units(things), _digits)
+
+
+def brief_rate(value: float, things: str) -> str:
+    """How much a second for a sentence: three digits.
+
+    >>> brief_rate(989.4e12, "FLOP"), brief_rate(3.352e12, "B")
+    ('989 TFLOP/s', '3.35 TB/s')
+    """
+    return _in_units(value, 1000, _rate_units(things), three_digits)
+
+
+def _rate_units(things: str) -> list[str]:
+    return [f"{prefix}{things}/s" for prefix in ("", *"kMGTP")]
 
 
 _AMOUNT = re.compile(r"(.*\d) (\D.*)")
@@ -113,6 +170,8 @@ _VERY_MANY = 1e15
 _CERTAIN_P = 0.001
 _MANY_TIMES = 1e6
 """Times above are no more than very many."""
+_MAX_PCT = 200.0
+"""A change with its interval is a factor from here on."""
 _ONLY_FACTORS = 10.0
 """Percent say nothing beyond: then it is so many times as much."""
 _MORE = ("more", "less", "as much")
@@ -140,7 +199,7 @@ def range_ns(low: float, high: float) -> str:
     """From the shortest to the longest time.
 
     >>> range_ns(2e7, 6e8)
-    '20.0 to 600.0 ms'
+    '20.0 to 600 ms'
     """
     return from_to(brief_ns(low), brief_ns(high)).replace(" → ", " to ")
 
@@ -161,9 +220,9 @@ def amount(value: float, unit: str | None) -> str:
     if not math.isfinite(number):
         return f"{number:g} {base_unit}".strip()
     if base_unit == "B/s":
-        return rate(number, "B") if number else "0 B/s"
+        return brief_rate(number, "B") if number else "0 B/s"
     if base_unit == "B":
-        return size_bytes(number)
+        return brief_bytes(number)
     if base_unit == "ns":
         return brief_ns(number)
     return f"{digits(number)} {base_unit}".strip()
@@ -184,6 +243,21 @@ def change(base: float, new: float) -> str:
         return "from 0"
     ratio = new / base
     return f"{factor(ratio)} x" if ratio >= _TWICE else signed_pct(100 * (ratio - 1))
+
+
+def change_with_interval(base: float, new: float, bounds_pct: tuple[float, float]) -> str:
+    """A change and its interval, both in percent or, above +200 %, both as factors.
+
+    >>> change_with_interval(10, 11, (9.4, 10.6))
+    '+10.0 %, 95 % interval +9.4 to +10.6 %'
+    >>> change_with_interval(1.0, 4.062, (305.5, 307.0))
+    '4.06 x, 95 % interval 4.05 to 4.07 x'
+    """
+    if base and new / base > 1 + _MAX_PCT / 100:
+        low, high = (1 + end / 100 for end in bounds_pct)
+        return f"{digits(new / base)} x, 95 % interval {digits(low)} to {digits(high)} x"
+    by = signed_pct(100 * (new / base - 1)) if base else change(base, new)
+    return f"{by}, 95 % interval {interval_pct(*bounds_pct)}"
 
 
 def factor(ratio: float) -> str:
@@ -221,7 +295,7 @@ def signed_pct(value: float) -> str:
         return "0 %"
     if text == "-100.0":
         return "-100 %" if value <= -100 else f"{max(value, -99.99):.2f} %"
-    return f"{text} %"
+    return f"{'+' if value > 0 else ''}{percent(value)}"
 
 
 def signed_ns(value: float) -> str:
@@ -237,9 +311,14 @@ def interval_ns(low: float, high: float) -> str:
 
 def interval_pct(low: float, high: float) -> str:
     """Bounds of a change in percent, rounded outward; nothing shrinks by more than all of it."""
-    down, up = math.floor(max(low, -100.0) * 10) / 10, math.ceil(max(high, -100.0) * 10) / 10
-    low_end, high_end = signed_pct(down), signed_pct(up)
+    low_end = signed_pct(_outward(math.floor, max(low, -100.0)))
+    high_end = signed_pct(_outward(math.ceil, max(high, -100.0)))
     return f"{low_end.removesuffix(high_end[-2:])} to {high_end}"
+
+
+def _outward(rounding: Callable[[float], int], pct: float) -> float:
+    """A bound to the last digit that is shown."""
+    return rounding(pct) if abs(pct) >= 100 else rounding(pct * 10) / 10
 
 
 def chance(p: float | None) -> str:

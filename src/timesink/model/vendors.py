@@ -63,6 +63,8 @@ class Vendor(msgspec.Struct, frozen=True):
     """What samplers put before the names of counters of its devices."""
     counter_prefixes: tuple[str, ...] = ()
     """What they put in the place of a word for a device."""
+    runtime: str = ""
+    """What its runtime is called, before "runtime calls"."""
     graphs: str = ""
     """What it calls launches that are captured once and replayed; nothing where it has none."""
     torch_module: str = ""
@@ -272,6 +274,16 @@ def in_words_of(vendor: str, advice: str) -> str:
     if row is None or not row.torch_module:
         return advice.replace(f", {NVIDIA.torch_module}.synchronize()", "")
     return advice.replace(NVIDIA.torch_module, row.torch_module)
+
+
+def runtime_title(vendor: str) -> str:
+    """What the runtime of a maker is called; empty where the table has no name for it.
+
+    >>> [runtime_title(name) for name in ("nvidia", "amd", "cpu")]
+    ['CUDA', 'HIP', '']
+    """
+    row = _ROWS.get(vendor)
+    return "" if row is None else row.runtime
 
 
 def device_memory_bytes(properties: Mapping[str, Any]) -> int | None:

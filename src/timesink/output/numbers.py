@@ -25,8 +25,8 @@ WORDS: Mapping[str, Callable[..., str]] = {
     "bytes_per_s": lambda value: f"{units.size_bytes(value)}/s",
     "count": lambda value: units.count(round(value)),
     "number": units.number,
-    "share": lambda value: units.share(value, 1),
-    "percent": lambda value: units.share(value, 100),
+    "share": lambda value: f"{100 * value:.1f} %",
+    "percent": lambda value: f"{value:.1f} %",
     "p_value": units.chance,
 }
 """What words each kind of number."""

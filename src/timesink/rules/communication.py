@@ -42,6 +42,7 @@ def exposed_communication(trace: Trace) -> list[RunFinding]:
     behind = _to_hide_behind(trace)
     much = f"Only {units.brief_ns(behind)} of" if behind else "No"
     few = f" {much} computation is left to overlap it with."
+    left = Evidence("step", "computation to overlap with", numbers={"left_us": behind / 1000})
     is_hidden = behind >= _MAX_HIDDEN * exposed
     return steps.loss_findings(
         "exposed-communication",
@@ -49,11 +50,15 @@ def exposed_communication(trace: Trace) -> list[RunFinding]:
         f"({units.share(exposed, total)})."
         f"{few if behind < exposed else ''}",
         exposed,
-        (*_collectives(trace), worst_step(trace, "communication")),
+        (
+            *_collectives(trace),
+            worst_step(trace, "communication"),
+            *([left] if 0 < behind < exposed else []),
+        ),
         share=exposed / total,
         # What can be hidden is no saving of sending less: nobody knows how much less that is.
         cost_ns=min(exposed, behind) if is_hidden else 0.0,
-        advice="advice" if is_hidden else "unhidden",
+        advice=("partly" if behind < exposed else "advice") if is_hidden else "unhidden",
     )
 
 

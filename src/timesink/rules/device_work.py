@@ -195,7 +195,7 @@ def pageable_copies(trace: Trace) -> list[RunFinding]:
     sizes = trace.lazy("device").select("bytes").collect()["bytes"]
     copies = copies.with_columns(sizes[copies["row"].to_numpy()])
     volume = int(copies["bytes"].sum() or 0)
-    size = f" ({units.size_bytes(volume)})" if volume else ""
+    size = f" ({units.brief_bytes(volume)})" if volume else ""
     return steps.loss_findings(
         "pageable-copies",
         f"{units.count_noun(copies.height, 'copies')}{size} "
@@ -302,8 +302,8 @@ def memory_limit(trace: Trace) -> list[RunFinding]:
     return [
         make_finding(
             "memory-near-limit",
-            f"{worst['device']} peaks at {units.size_bytes(used)} allocated of "
-            f"{units.size_bytes(capacity)} ({units.share(used, capacity)}){devices_text}.",
+            f"{worst['device']} peaks at {units.brief_bytes(used)} allocated of "
+            f"{units.brief_bytes(capacity)} ({units.share(used, capacity)}){devices_text}.",
             {"names": f"{len(full)} devices" if many else worst["device"]},
             evidence=tuple(
                 Evidence(

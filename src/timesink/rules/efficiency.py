@@ -306,7 +306,7 @@ def wide_products(run: RoofedSteps) -> list[ShorterWork]:
                 "wide-products",
                 f"Matrix products in {wide} take "
                 f"{run.steps.part(float(chosen['dur_ns'].sum()) / run.divisor)} and reach "
-                f"{rate:,.1f} TFLOP/s. The peak of {peaks.device} in "
+                f"{units.three_digits(rate, 1)} TFLOP/s. The peak of {peaks.device} in "
                 f"{name.removesuffix('_tensor')} is {peak / _TERA:,.0f} TFLOP/s.",
                 chosen,
                 run.evidence(chosen),
@@ -335,7 +335,7 @@ def largest_headroom(run: RoofedSteps) -> list[ShorterWork]:
     bound = mine.group_by("bound").agg(pl.col("dur_ns").sum()).sort("dur_ns")["bound"][-1]
     amount = {MATRIX: "matrix_flop", VECTOR: "vector_flop"}.get(bound, "bytes")
     rate = 1e9 * float(mine[amount].sum()) / time / _TERA
-    rate_text = f"{rate:.2f} TB/s" if amount == "bytes" else f"{rate:,.1f} TFLOP/s"
+    rate_text = f"{units.three_digits(rate)} {'TB/s' if amount == 'bytes' else 'TFLOP/s'}"
     calls = mine["call"].filter(mine["call"] >= 0).n_unique()
     among = "of the other operators" if run.spoken else "of all operators"
     return [

@@ -120,8 +120,8 @@ def attention_not_fused(run: RoofedSteps) -> list[ShorterWork]:
             "attention-not-fused",
             f"{many} without a fused kernel {'takes' if many.startswith('1 ') else 'take'} "
             f"{run.steps.part(float(chosen['dur_ns'].sum()) / run.divisor)}{ways}. "
-            f"{units.size_bytes(scores / run.divisor)} of scores ({shape}){run.steps.a_step} go to "
-            "memory and back; fused kernels would take about "
+            f"{units.brief_bytes(scores / run.divisor)} of scores ({shape}){run.steps.a_step} go "
+            "to memory and back; fused kernels would take about "
             f"{units.brief_ns(float(left.sum()) / run.divisor)}.",
             chosen,
             _group_evidence(run, groups),
@@ -289,7 +289,7 @@ def unfused_chains(run: RoofedSteps) -> list[ShorterWork]:
     part_left = 1 - pl.col("saved") / pl.col("dur_ns").sum().over("call")
     chosen = chosen.with_columns(left_ns=pl.col("dur_ns") * part_left)
     lengths = chains["operator"].list.len()
-    spared_text = units.size_bytes(float(chains["spared"].sum()) / run.divisor)
+    spared_text = units.brief_bytes(float(chains["spared"].sum()) / run.divisor)
     groups = [
         (_chain_name(names), time, spared)
         for names, time, spared in chains.select("operator", "time", "spared").iter_rows()

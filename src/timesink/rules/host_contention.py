@@ -36,8 +36,9 @@ def cpu_contention(trace: Trace) -> list[RunFinding]:
     numbers = {"mean_pct": mean_pct, "highest_pct": most_pct, "samples": samples}
     return steps.loss_findings(
         "cpu-contention",
-        f"A thread of the program waits for a core {mean_pct:.1f} % of the time "
-        f"({counter}, {device}: up to {most_pct:.1f} % in {units.count_noun(samples, 'samples')}). "
+        f"A thread of the program waits for a core {units.percent(mean_pct)} of the time "
+        f"({counter}, {device}: up to {units.percent(most_pct)} in "
+        f"{units.count_noun(samples, 'samples')}). "
         f"That is up to {steps.part(lost_ns)}{of_device}.",
         lost_ns,
         [Evidence("counter", f"{counter} of {device}", numbers=numbers)],

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
 import msgspec
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from timesink.analyses.columns import (
     device_columns,
@@ -26,9 +28,10 @@ from timesink.analyses.device_idle import (
     idle_ranges,
 )
 from timesink.analyses.device_utilisation import device_utilisation
-from timesink.analyses.forest import OPERATOR, call_forest, descendant_mask
+from timesink.analyses.forest import OPERATOR, CallForest, call_forest, descendant_mask
 from timesink.analyses.names import device_word, is_data_loader, short_kernel_name
 from timesink.analyses.operators import node_times, python_frames
+from timesink.analyses.replay.own_clock import may_be_overhead
 from timesink.analyses.steps import average_step, find_steps, role_ranges
 from timesink.model import intervals, units
 from timesink.model.findings import Evidence, RunFinding
@@ -51,6 +54,8 @@ COPY_BOUND_SHARE = 0.25
 """Copies that take this much of a step, beside kernels, are the reason themselves."""
 _MAX_TIME_DIFFERENCE = 0.01
 """How far its time may be from that of the table of operators and be called the same."""
+_PUBLIC = re.compile(r"aten::[a-z]\w*")
+"""Operators of PyTorch without a leading underscore."""
 _MAX_NAMED = 4
 LOOKED_AT = 50
 _MAX_SHOWN = 3
@@ -378,6 +383,9 @@ def dominant_operator(trace: Trace) -> list[RunFinding]:
     calls = units.count_noun(len(operator_nodes), "calls")
     numbers = {"calls": len(operator_nodes), "host_us_per_step": host_ns / 1000}
     table_ns = float(spent.max()) / steps.count
+    public = _public_name(forest, operator_nodes)
+    public = public if public == name else public.removeprefix("aten::")
+    inside = f" (in {public})" if public != name else ""
     how = (
         "by itself"
         if abs(host_ns - table_ns) <= _MAX_TIME_DIFFERENCE * host_ns
@@ -385,13 +393,31 @@ def dominant_operator(trace: Trace) -> list[RunFinding]:
     )
     return steps.loss_findings(
         "dominant-operator",
-        f"{name} takes {steps.part(host_ns)} on the host {how}, in {calls}"
+        f"{name}{inside} takes {steps.part(host_ns)} on the host {how}, in {calls}"
         f"{f'; no device works for {units.brief_ns(idle_ns)} of it' if lost else ''}.",
         idle_ns,
         [Evidence("operator", name, numbers=numbers)],
-        {"names": name},
+        {"names": public},
+        advice="unsure" if lost and may_be_overhead(trace, name) else "advice",
         cost_ns=idle_ns if lost else 0.0,
     )
+
+
+def _public_name(forest: CallForest, nodes: NDArray[np.int64]) -> str:
+    """The outermost operator that calls most of these, as code spells it: what a program calls.
+
+    Annotations, modules and backward nodes around it are no operators of a library.
+    """
+    outermost = nodes.copy()
+    current = nodes
+    while (has_parent := forest.parent[current] >= 0).any():
+        current = np.where(has_parent, forest.parent[current], current)
+        is_public = np.array(
+            [_PUBLIC.fullmatch(str(name)) is not None for name in forest.names_of(current)]
+        )
+        outermost = np.where(has_parent & is_public, current, outermost)
+    names, counts = np.unique(np.array(forest.names_of(outermost), dtype=str), return_counts=True)
+    return str(names[counts.argmax()])
 
 
 _LargeGap: TypeAlias = tuple[int, str, str | None, Evidence]

@@ -147,7 +147,7 @@ class DeviceCalls(msgspec.Struct, frozen=True, eq=False):
             .agg(pl.col("time").sum())
             .sort("time", "short_name", descending=[True, False])
         )
-        took = f"{self.share_pct(part):.1f} % of the time ({units.brief_ns(_total(part))})"
+        took = f"{units.percent(self.share_pct(part))} of the time ({units.brief_ns(_total(part))})"
         return make_advice(
             rule,
             f"{took} {sentence}",
@@ -201,7 +201,7 @@ def tiny_kernels(device: DeviceCalls) -> Iterator[KernelAdvice]:
     if not device.speaks(part):
         return
     launches = units.share(_total(part, "weight"), _total(device.calls, "weight"))
-    tiny = units.duration_ns(device_work.TINY_NS)
+    tiny = units.brief_ns(device_work.TINY_NS)
     optimizer = part.filter(_name_matches(part, _FOREACH) | (pl.col("family") == "optimizer"))
     is_fused = _name_matches(optimizer, _FUSED).any()
     yield device.advice(

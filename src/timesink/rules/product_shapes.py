@@ -210,7 +210,7 @@ def few_rows(run: RoofedSteps) -> list[ShorterWork]:
             "few-rows",
             f"{run.many(_calls(mine), 'matrix products')} with {rows_text} {_take(run, mine)} "
             f"{run.steps.part(time / run.divisor)} to read their weights: "
-            f"{units.size_bytes(moved)}{run.steps.a_step} at "
+            f"{units.brief_bytes(moved)}{run.steps.a_step} at "
             f"{units.share(float(mine['memory_ns'].sum()), time)} of the memory bandwidth.",
             mine,
             run.evidence(mine),

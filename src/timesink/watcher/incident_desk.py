@@ -315,7 +315,7 @@ class IncidentDesk:
             incident.wants_recording = False
             self._conclude(incident)
         self.journal.event("closed", incident=incident.id, lost_us=incident.brief()["lost_us"])
-        lost = units.duration_ns(1e3 * max(incident.brief()["lost_us"], 0.0))
+        lost = units.brief_ns(1e3 * max(incident.brief()["lost_us"], 0.0))
         self._say(f"incident {incident.id} is over; {lost} lost")
         self._write_incident(incident)
         self._around = []
@@ -338,7 +338,7 @@ class IncidentDesk:
     def _record_incident(self, incident: Incident) -> None:
         why = self.recorder.refusal()
         if not why and not self.incidents.make_room():
-            why = f"the folder is larger than {units.size_bytes(self.plan.quota_bytes)} (--quota)"
+            why = f"the folder is larger than {units.brief_bytes(self.plan.quota_bytes)} (--quota)"
         if not why:
             alarm = incident.first
             phase, workload = incident.recorded_as or (alarm.phase, alarm.workload)

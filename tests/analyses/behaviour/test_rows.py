@@ -60,4 +60,4 @@ def test_what_was_mended_is_said():
     unknown = TABLE.with_columns(cycle_dur_ns=pl.lit(0, pl.Int64))
     notes = mend_table(pl.concat([unknown, unknown[:1]]))[1]
     assert notes[0] == "1 row repeated others and was left out"
-    assert "lengths of cycles are not recorded" in notes[1]
+    assert "step times are not recorded" in notes[1]

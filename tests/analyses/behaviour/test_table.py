@@ -52,7 +52,7 @@ def test_work_outside_of_cycles_is_mentioned():
     trace = trace_of_rows([call("mm", 500, 5)], [activity("gemm", 300, 40)])
     result = behaviour(trace, TWO_CYCLES)
     assert {row["function"] for row in rows_of(result)} == {NOTHING_RECORDED}
-    assert sum("outside of all cycles" in note for note in result.notes) == 2
+    assert sum("outside of all steps" in note for note in result.notes) == 2
 
 
 def test_one_call_of_thousands_outside_of_cycles_is_no_news():

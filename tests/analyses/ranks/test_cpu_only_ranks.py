@@ -71,7 +71,7 @@ def test_exposed_is_what_no_operator_overlaps():
         finding for finding in find_all(host_rank(0)) if finding.rule == "exposed-communication"
     ]
     assert finding.sentence.startswith(
-        "Exposed communication takes 400.0 us of each 2.00 ms step (20.0 %)"
+        "Exposed communication takes 400 us of each 2.00 ms step (20.0 %)"
     )
 
 

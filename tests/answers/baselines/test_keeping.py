@@ -156,7 +156,7 @@ def test_baselines_with_other_cycles_are_refused_in_either_order(tmp_path):
     save_baseline("a", run, store, reading=SideReadOptions(finding=CycleSearch(by="step")))
     save_baseline("b", run, store, reading=BY_MARKER)
     for names in (("@a", "@b"), ("@b", "@a")):
-        with pytest.raises(UsageError, match="saved with other cycles") as refused:
+        with pytest.raises(UsageError, match="saved with other steps") as refused:
             compare(*names, store=store)
         assert all(name in refused.value.message for name in names)
         assert "leave out" not in refused.value.hint

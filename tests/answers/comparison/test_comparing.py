@@ -107,7 +107,7 @@ def test_swapping_sides_mirrors_the_change(tmp_path: Path) -> None:
 def test_the_same_path_twice_is_the_same(tmp_path: Path) -> None:
     path = write_table(tmp_path / "a.parquet", process_table(7))
     compared = timesink.compare(path, path)
-    assert compared.headline == "No change in step time: 694.3 ms in both runs."
+    assert compared.headline == "No change in step time: 694 ms in both runs."
     assert compared.pair.cycle_times.change_pct == 0
     assert len(compared.roles) == 1
 
@@ -242,8 +242,8 @@ def test_sorts_of_cycles_are_said_in_words_and_end_the_name_of_files(tmp_path: P
         write_case(tmp_path / "case", [7], [7], f"job{suffix}_perf_data.csv")
     compared = timesink.compare(tmp_path / "case")
     assert [pair.title for pair in compared.pairs] == [
-        "case, decode cycles",
-        "case, prefill cycles",
+        "case, decode steps",
+        "case, prefill steps",
     ]
     assert compared.pairs[0].file_stem == "case_decode_pid7_strict_comparison"
     assert compared.headline.startswith("Both pairs have longer steps, ")
@@ -382,12 +382,12 @@ def test_decode_cycles_without_such_a_name_are_decode_cycles(tmp_path: Path) -> 
 
 def test_sorts_of_cycles_nobody_has_are_refused(tmp_path: Path) -> None:
     case = write_case(tmp_path / "case", [7], [7], "job_layer_perf_data.csv")
-    with pytest.raises(NotFoundError, match="no prefill cycles") as caught:
+    with pytest.raises(NotFoundError, match="no prefill steps") as caught:
         timesink.compare(case, cycle_type="prefill")
     assert caught.value.hint == "there are layer"
-    with pytest.raises(NotFoundError, match="no prefill cycles"):
+    with pytest.raises(NotFoundError, match="no prefill steps"):
         timesink.compare(case, explore=True, cycle_type="prefill")
-    with pytest.raises(UsageError, match="no such sort"):
+    with pytest.raises(UsageError, match="no such step type"):
         timesink.compare(case, cycle_type="epoch")
 
 

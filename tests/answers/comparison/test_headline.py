@@ -49,7 +49,7 @@ def waiting_ranks(ranks: int, busy: int) -> list[Pair]:
 
 def test_what_all_ranks_have_in_common_is_said_first():
     headline = comparison(*waiting_ranks(8, 3)).headline
-    start = "All 8 ranks have longer steps, +8.5 to +9.2 %: 120.0 to 120.7 → 131.0 ms."
+    start = "All 8 ranks have longer steps, +8.5 to +9.2 %: 120 to 121 → 131 ms."
     assert headline.startswith(start)
 
 
@@ -127,7 +127,5 @@ def test_names_of_files_keep_their_case_at_the_start_of_a_sentence():
 
 
 def test_a_range_over_two_units_keeps_both():
-    assert (
-        _ranges((717.2e3, 544.4e3), (1.05e6, 6.8e6)) == "717.2 us to 1.05 ms → 544.4 us to 6.80 ms"
-    )
+    assert _ranges((717.2e3, 544.4e3), (1.05e6, 6.8e6)) == "717 us to 1.05 ms → 544 us to 6.80 ms"
     assert _ranges((14e6, 18e6), (15e6, 19e6)) == "14.0 to 15.0 → 18.0 to 19.0 ms"

@@ -33,4 +33,4 @@ def test_lengths_that_are_missing_come_from_shares(tmp_path: Path):
         complete, write_behaviour_file(bare, tmp_path / "b_perf_data.csv")
     ).pair
     assert abs(compared.cycle_times.change_pct or 99) < 0.01
-    assert any("lengths of cycles are not recorded" in note for note in compared.new.notes)
+    assert any("step times are not recorded" in note for note in compared.new.notes)

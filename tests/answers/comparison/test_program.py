@@ -16,6 +16,7 @@ from msgspec import structs
 import timesink
 from builders import Event, complete, operator, write
 from compared_runs import timeline, write_timeline
+from diagnosed import slow_clock
 from timesink.answers.comparison.document import (
     comparison_document,
     program_csv,
@@ -24,18 +25,20 @@ from timesink.answers.comparison.document import (
 from timesink.answers.comparison.pairing import Compared
 from timesink.answers.comparison.program import (
     VIEWS,
+    edits_blocks,
     program_frame,
     program_lines,
     program_section,
     program_values,
 )
 from timesink.answers.comparison.report import Comparison
+from timesink.answers.comparison.sentences import hidden_work
 from timesink.answers.comparison.work import compare
 from timesink.cli import main
 from timesink.comparison.causes.case import case_of
 from timesink.comparison.causes.diagnosis import attribution, causes_of_case
 from timesink.comparison.steps.sides import anatomy_of_role
-from timesink.model.diagnosis import ProgramChange, ProgramEdit, SteadyTimes
+from timesink.model.diagnosis import CycleTime, ProgramChange, ProgramEdit, SteadyTimes
 from timesink.output import terminal
 
 EDIT = ProgramEdit(
@@ -66,7 +69,7 @@ HOST = (
     "The host was {}: record both runs again before you look at the code."
 )
 WAITS = (
-    "The program changed: 100 x aten::item added, in the step, after aten::norm, +140.7 us of "
+    "The program changed: 100 x aten::item added, in the step, after aten::norm, +141 us of "
     "device work and +100 waits for the device per step."
 )
 SEVERAL = "The program changed: aten::to removed, in aten::mm; 1 more change below."
@@ -90,6 +93,36 @@ def test_what_is_certain_is_said_before_what_is_precise(
 ):
     longer = {"longer": True, "shorter": False}.get(cycles)
     assert program_lines(program, longer=longer) == lines
+
+
+def test_a_change_beyond_200_percent_is_a_factor_as_is_its_interval():
+    assert program_lines(change(EDIT, new_ms=40.62))[1] == (
+        "Device time per step: 10.0 → 40.6 ms (4.06 x, 95 % interval 4.06 to 4.07 x)."
+    )
+
+
+def test_one_wait_is_singular():
+    edit = replace(EDIT, waits=1)
+    assert "and +1 wait for the device per step." in program_lines(change(edit))[0]
+
+
+def test_without_a_change_of_steps_edits_are_no_causes():
+    diagnosis = slow_clock(program=change(EDIT, new_ms=11))
+    (changed,) = edits_blocks(diagnosis)
+    (table,) = edits_blocks(replace(diagnosis, verdict="incomparable"))
+    assert "cause" in {column.key for column in changed.columns}
+    assert "cause" not in {column.key for column in table.columns}
+
+
+def test_more_device_work_behind_a_slow_host_costs_nothing():
+    lengths = CycleTime(60e6, 60e6, 0.0, (-5.0, 5.0), 0.9)
+    hidden = slow_clock(verdict="no_change", program=change(EDIT, new_ms=20), cycle_time=lengths)
+    assert hidden_work(hidden)[0] == (
+        "The host is the bottleneck: more device work costs no step time, as host code hides it."
+    )
+    busy = replace(hidden, cycle_time=CycleTime(25e6, 25e6, 0.0, (-5.0, 5.0), 0.9))
+    assert hidden_work(busy) == []
+    assert hidden_work(replace(hidden, verdict="regression")) == []
 
 
 def test_without_device_work_only_the_program_is_said():

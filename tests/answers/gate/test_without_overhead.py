@@ -96,7 +96,7 @@ def test_a_slow_down_without_overhead_is_held_against_the_limit(pct: float | Non
     assert "60.0 → 75.0 ms (estimated, 95 % interval +13.3 to +36.7 %)" in sentence
     assert sentence == gate.to_dict()["checks"][0]["sentence"]
     if pct == 5.0:
-        assert sentence.endswith("As recorded: 100.0 → 102.0 ms. Limit: 5 %.")
+        assert sentence.endswith("As recorded: 100 → 102 ms. Limit: 5 %.")
     if pct == 30.0:
         assert sentence.endswith(
             "Within the limit of 30 %. The confidence interval reaches beyond 30 %: more is not "
@@ -113,7 +113,7 @@ def test_steps_that_only_the_profiler_made_shorter_are_a_regression():
     assert judgement.reason.startswith(
         "Steps take 25.0 % longer without profiler overhead, 60.0 → 75.0 ms"
     )
-    assert judgement.reason.endswith("As recorded: 100.0 → 80.0 ms.")
+    assert judgement.reason.endswith("As recorded: 100 → 80.0 ms.")
 
 
 def test_clocks_that_disagree_on_the_direction_decide_nothing():

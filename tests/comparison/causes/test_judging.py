@@ -55,7 +55,7 @@ class TestVerdict:
         judgement = compare_step_times(pair_with((10,) * 5, (15,) * 5, interval_ns=(-2.0, 12.0)))
         assert judgement.verdict == "no_change"
         assert judgement.reason.startswith("Step time varies too much to tell a change, ")
-        assert "95 % interval -20.0 to +120.0 %" in judgement.reason
+        assert "95 % interval -20.0 to +120 %" in judgement.reason
 
 
 class TestIncomparable:

@@ -308,7 +308,7 @@ def test_published_cases(shared_root):
     assert not workload.comparable
     assert workload.work_ratio == 64.0
     assert "Scheduler.run_batch" in reason_text(workload)
-    assert "about 631.4 ms in normal and 2.46 s in abnormal, 3.9 times as long" in reason_text(
+    assert "about 631 ms in normal and 2.46 s in abnormal, 3.9 times as long" in reason_text(
         workload
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cases import DATA_LOADER, STEP, K, O, R, read
+from timesink.answers.analysis.finding_values import evidence_json
 from timesink.model.trace import Trace
 from timesink.rules import find_all
 from timesink.rules.idle import between_steps, time_between
@@ -28,8 +29,8 @@ def test_share_gain_and_evidence():
     assert (
         "idle for 1.00 ms between two steps, 25.0 % of the time from the first" in finding.sentence
     )
-    assert "made no runtime call for 750.0 us and ran host code for 250.0 us" in finding.sentence
-    (gap,) = (item.to_dict() for item in finding.evidence)
+    assert "made no runtime call for 750 us and ran host code for 250 us" in finding.sentence
+    (gap,) = (evidence_json(item) for item in finding.evidence)
     assert gap == {
         "kind": "gap",
         "name": "between two steps",
@@ -60,7 +61,7 @@ def test_fetching_data_is_gained_under_its_own_heading():
     load, between = find_all(trace_with_pauses(1000, *loading))
     assert (load.rule, load.cost_ns, load.between_ns) == ("data-loading", 0, 900_000)
     assert load.share == pytest.approx(1800 / 8000)
-    assert "Data loading takes 900.0 us between two steps" in load.sentence
+    assert "Data loading takes 900 us between two steps" in load.sentence
     assert (between.rule, between.between_ns) == ("between-steps", 100_000)
     assert between.share == pytest.approx(0.25)
 

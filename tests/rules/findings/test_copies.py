@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cases import MAIN, STEP, K, device_event, host_event, read
+from timesink.answers.analysis.finding_values import evidence_json
 from timesink.model.trace import Trace
 from timesink.rules.device_work import allocator_calls, pageable_copies
 
@@ -22,8 +23,8 @@ def test_share_gain_and_evidence():
     assert finding.share == pytest.approx(0.1)
     assert finding.cost_ns == 50_000
     assert finding.sentence.startswith("1 copy (4.0 KiB)")
-    assert "100.0 us of the 1.00 ms step (10.0 %)" in finding.sentence
-    (copy,) = (item.to_dict() for item in finding.evidence)
+    assert "100 us of the 1.00 ms step (10.0 %)" in finding.sentence
+    (copy,) = (evidence_json(item) for item in finding.evidence)
     assert copy == {"kind": "copy", "name": PAGEABLE, "copies": 1, "total_us": 100, "bytes": 4096}
 
 
@@ -53,7 +54,7 @@ class TestAllocatorCalls:
         call = host_event("Runtime", name, 100, 200, MAIN)
         (finding,) = allocator_calls(read(STEP(1, 0, 1000), call, K("gemm", 200, 400)))
         assert finding.rule == "allocator-calls"
-        assert "Allocating and freeing device memory takes 200.0 us of" in finding.sentence
+        assert "Allocating and freeing device memory takes 200 us of" in finding.sentence
         assert finding.sentence.endswith(", in 1 call a step.")
         # The device works during half of it.
         assert finding.cost_ns == 100_000

@@ -6,6 +6,7 @@ import pytest
 
 from cases import DATA_LOADER, MAIN, MODULE, STEP, C, K, O, R, host_event, read
 from timesink.analyses.fitness import recording_fitness
+from timesink.answers.analysis.finding_values import evidence_json
 from timesink.answers.analysis.report import headline
 from timesink.model.findings import Finding
 from timesink.model.trace import Trace
@@ -35,8 +36,8 @@ def test_numbers_and_evidence():
     assert finding.share == pytest.approx(0.7)
     assert finding.cost_ns == 700_000
     assert "GPU 0 runs kernels 30.0 % of the time" in finding.sentence
-    assert "700.0 us of the 1.00 ms step (70.0 %)" in finding.sentence
-    (device,) = (item.to_dict() for item in finding.evidence)
+    assert "700 us of the 1.00 ms step (70.0 %)" in finding.sentence
+    (device,) = (evidence_json(item) for item in finding.evidence)
     assert "sync_us_per_step" not in device
     assert (device["kind"], device["name"]) == ("device", "GPU 0")
     assert device["utilisation_pct"] == pytest.approx(30)
@@ -98,7 +99,7 @@ class TestManyDevices:
         (finding,) = low_utilisation(trace)
         assert finding.title == "Idle time of GPUs 0, 3: kernel launches"
         assert "GPUs 0, 3 run kernels 30.0 % to 40.0 % of the time" in finding.sentence
-        assert "on the worst of them 700.0 us of the 1.00 ms step" in finding.sentence
+        assert "on the worst of them 700 us of the 1.00 ms step" in finding.sentence
         assert [item.name for item in finding.evidence] == ["GPU 0", "GPU 3"]
 
     def test_different_causes_are_different_findings(self):
@@ -169,15 +170,13 @@ class TestWaitsForWorkThatWasNotRecorded:
         assert not [finding.rule for finding in find_all(trace)]
         (missing,) = recording_fitness(trace).reasons
         assert missing.code == "work_not_recorded"
-        assert "The host waits 493.0 ms of 493.2 ms" in missing.sentence
+        assert "The host waits 493 ms of 493 ms" in missing.sentence
         assert missing.evidence["call"] == "hipMemcpyWithStream"
 
     def test_the_headline_does_not_advise_against_waits(self):
         text = headline(self.recorded())
-        assert text.startswith(
-            "Cannot tell how idle the GPU is: the host waits 493.0 ms of 493.2 ms"
-        )
-        assert "holds 90.0 us of GPU work in the 493.2 ms step (one step recorded)" in text
+        assert text.startswith("Cannot tell how idle the GPU is: the host waits 493 ms of 493 ms")
+        assert "holds 90.0 us of GPU work in the 493 ms step (one step recorded)" in text
         assert "Record complete steps" in text
 
 
@@ -186,7 +185,7 @@ class TestDominantOperator:
         inner = O("aten::mm", 300, 100)
         (finding,) = dominant_operator(busy_for(100, O("aten::attention", 200, 600), inner))
         # What it calls is not its own.
-        assert "aten::attention takes 500.0 us of the 1.00 ms step (50.0 %)" in finding.sentence
+        assert "aten::attention takes 500 us of the 1.00 ms step (50.0 %)" in finding.sentence
         assert finding.cost_ns == 500_000
 
     def test_what_runs_while_the_device_works_does_not_count(self):

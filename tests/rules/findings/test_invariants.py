@@ -124,4 +124,4 @@ def test_without_marks_nothing_speaks_of_steps():
     for finding in findings:
         assert not finding.marked
         assert "step" not in finding.sentence
-        assert "of the recorded 100.0 ms" in finding.sentence
+        assert "of the recorded 100 ms" in finding.sentence

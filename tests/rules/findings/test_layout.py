@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cases import STEP, K, device_event, read
+from timesink.answers.analysis.finding_values import evidence_json
 from timesink.rules.device_work import layout_conversions
 
 TO_NHWC = "void cudnn::ops::nchwToNhwcKernel<float, float, float, false, true>"
@@ -19,7 +20,7 @@ def test_share_gain_and_evidence():
     assert finding.cost_ns == 60_000
     assert "3 kernels a step" in finding.sentence
     assert "60.0 us of the 1.00 ms step (6.0 %)" in finding.sentence
-    assert [item.to_dict() for item in finding.evidence] == [
+    assert [evidence_json(item) for item in finding.evidence] == [
         {"kind": "kernel", "name": TO_NHWC, "calls": 2, "total_us": 50},
         {"kind": "kernel", "name": TO_NCHW, "calls": 1, "total_us": 10},
     ]

@@ -26,8 +26,8 @@ def test_a_cut_step_does_not_count():
 @pytest.mark.parametrize(
     ("events", "step_words", "a_step"),
     [
-        ([STEP(1, 0, 100), STEP(2, 100, 300)], "each 200.0 us step", " a step"),
-        ([O("mm", 0, 100)], "the recorded 100.0 us", ""),
+        ([STEP(1, 0, 100), STEP(2, 100, 300)], "each 200 us step", " a step"),
+        ([O("mm", 0, 100)], "the recorded 100 us", ""),
     ],
 )
 def test_in_words(events: list[dict], step_words: str, a_step: str):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cases import STEP, K, O, R, read
+from timesink.answers.analysis.finding_values import evidence_json
 from timesink.model.trace import Trace
 from timesink.rules.device_work import tiny_kernels
 
@@ -24,8 +25,8 @@ def test_share_gain_and_evidence():
     # The device waits 1 us before the first kernel, 8 us after each, and 7 us after the last.
     assert finding.cost_ns == pytest.approx(480_000, rel=0.02)
     assert finding.share == pytest.approx(0.8, rel=0.02)
-    assert "100.0 % of the kernels (60 a step) run less than 5.00 us" in finding.sentence
-    (kernel,) = (item.to_dict() for item in finding.evidence)
+    assert "100 % of the kernels (60 a step) run less than 5.00 us" in finding.sentence
+    (kernel,) = (evidence_json(item) for item in finding.evidence)
     assert kernel == {"kind": "kernel", "name": "add", "calls_per_step": 60, "mean_us": 2}
 
 

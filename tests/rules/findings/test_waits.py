@@ -7,6 +7,7 @@ import pytest
 import timesink
 from cases import MAIN, OTHER, STEP, K, O, R, host_event, read
 from loaded_cycles import Piece, cycles
+from timesink.answers.analysis.finding_values import evidence_json
 from timesink.model.findings import Finding
 from timesink.model.trace import Trace
 from timesink.rules.device_work import many_waits
@@ -32,8 +33,8 @@ def test_share_gain_and_evidence():
     assert finding.share == pytest.approx(0.18)
     assert finding.cost_ns == 180_000
     assert "10 operators a step wait for the device" in finding.sentence
-    assert "200.0 us of the 1.00 ms step (20.0 %)" in finding.sentence
-    (operator,) = (item.to_dict() for item in finding.evidence)
+    assert "200 us of the 1.00 ms step (20.0 %)" in finding.sentence
+    (operator,) = (evidence_json(item) for item in finding.evidence)
     expected = {"kind": "operator", "name": "aten::item", "calls_per_step": 10, "host_us": 200}
     assert operator == expected
 
@@ -52,7 +53,7 @@ def test_ten_a_step_and_five_percent_are_needed(count: int, us: int, finding_cou
 def test_waits_cost_no_more_than_the_idle_time_that_waits_for_them():
     # The device works until 400 us; of the waits after that 3 lie in idle time.
     (finding,) = many_waits(trace_of_waits(10, 40, kernel_us=400))
-    assert "400.0 us of the 1.00 ms step" in finding.sentence
+    assert "400 us of the 1.00 ms step" in finding.sentence
     assert finding.cost_ns <= 3 * 40_000
     assert many_waits(trace_of_waits(10, 40, kernel_us=900)) == []
 

@@ -66,7 +66,7 @@ class TestTensorCores:
             10.0,
         )
         assert finding.sentence == (
-            "10.0 % of the time (100.0 us) is in matrix products that leave the tensor cores idle, "
+            "10.0 % of the time (100 us) is in matrix products that leave the tensor cores idle, "
             "with SM at 87 % of peak."
         )
         assert "set_float32_matmul_precision" in finding.advice
@@ -113,14 +113,14 @@ class TestLowUse:
     def test_tiny_kernels(self):
         finding = only(OTHER, *[use(ADD, 2_000, sm=1.0, dram=2.0)] * 50)
         assert finding.id == "tiny-kernels"
-        assert "10.0 % of the time (100.0 us) and 98.0 % of the launches" in finding.sentence
+        assert "10.0 % of the time (100 us) and 98.0 % of the launches" in finding.sentence
         assert finding.cost_ns == pytest.approx(98_000)
 
     def test_few_blocks(self):
         few = use("bn_bw", 100_000, sm=9.0, dram=10.0, grid_x=64, grid_y=1, grid_z=1)
         finding = only(OTHER, few, multiprocessors={0: 132})
         assert finding.id == "low-use"
-        assert "100.0 % of that has fewer than 132 blocks, the number of" in finding.sentence
+        assert "100 % of that has fewer than 132 blocks, the number of" in finding.sentence
         assert "Give each launch more work" in finding.advice
         assert "fewer than 100 blocks." in only(OTHER, few).sentence
 
@@ -143,7 +143,7 @@ class TestLowUse:
 class TestMemoryBound:
     def test_near_the_roof(self):
         finding = only(OTHER, use(ADD, 100_000, sm=10.0, dram=90.0))
-        assert (finding.id, AdviceJson.of(finding).gain_ns) == ("memory-bound-elementwise", None)
+        assert (finding.id, AdviceJson.of(finding).cost_ns) == ("memory-bound-elementwise", None)
         assert finding.advice == "Move fewer bytes: fusion (torch.compile), smaller data types."
 
     def test_optimizers_of_many_passes(self):
@@ -234,6 +234,6 @@ def test_launches_without_a_duration_or_a_name():
 
 def test_plain_data():
     answer = AdviceJson.of(only(OTHER, use(SGEMM, 100_000, sm=87.0)))
-    assert answer.gain_ns == 50_000
+    assert answer.cost_ns == 50_000
     assert answer.kernels == (SGEMM,)
     assert answer.device == H200.id

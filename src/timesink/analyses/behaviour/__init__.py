@@ -340,12 +340,11 @@ def mend_table(table: pl.DataFrame) -> tuple[pl.DataFrame, tuple[str, ...]]:
     if unlike := once.height - once.select(*_PROCESS, *_ROW_KEY, "metric").n_unique():
         # The published statistics take every row; leaving some out would change them.
         notes.append(
-            f"{count_noun(unlike, 'rows')} contradict others of the same function, cycle and "
-            "metric: "
-            "scores take all, times the first"
+            f"{count_noun(unlike, 'rows')} contradict others of the same function, step and "
+            "metric: scores take all, times the first"
         )
     if not filled["cycle_dur_ns"].equals(once["cycle_dur_ns"]):
-        notes.append("lengths of cycles are not recorded; they come from times and their shares")
+        notes.append("step times are not recorded; they come from times and their shares")
     return filled, tuple(notes)
 
 

@@ -138,16 +138,16 @@ def notes_of(
         many = work.outside > _FEW_CALLS * work.total
         if many or share > _LITTLE_TIME:
             yield (
-                f"outside of all cycles, not counted: {units.count(work.outside)} of "
-                f"{units.count_noun(work.total, what)} ({100 * share:.1f} % of their time)"
+                f"outside of all steps, not counted: {units.count(work.outside)} of "
+                f"{units.count_noun(work.total, what)} ({units.share(share, 1)} of their time)"
             )
     if device.by_time:
         yield (
-            "without a launching call in the recording, counted in the cycle of their start: "
+            "without a launching call in the recording, counted in the step of their start: "
             f"{units.count_noun(device.by_time, 'device activities')}"
         )
     if host.without_cycles:
-        yield f"without cycles, not counted: {_list_names('process', host.without_cycles)}"
+        yield f"without steps, not counted: {_list_names('process', host.without_cycles)}"
     if not book.counters:
         yield NO_SAMPLES
         return
@@ -166,7 +166,7 @@ def notes_of(
         reach = max(s.reach_ns for (counter, _), s in book.series.items() if counter in read)
         yield (
             "between samples counters are interpolated, from samples at most "
-            f"{units.duration_ns(reach)} away ({REACH_IN_INTERVALS} sampling intervals)"
+            f"{units.brief_ns(reach)} away ({REACH_IN_INTERVALS} sampling intervals)"
         )
 
 

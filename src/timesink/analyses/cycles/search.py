@@ -93,7 +93,7 @@ def recorded_cycles(trace: Trace) -> Cycles | None:
         return None
     table = cycles.rename({"anchor": "name"}).select(list(CYCLE_SCHEMA)).cast(CYCLE_SCHEMA)  # type: ignore[arg-type]
     anchor = table["name"].mode().sort()[0]
-    return Cycles(table, "table", anchor, 1.0, "the behaviour table names its cycles")
+    return Cycles(table, "table", anchor, 1.0, "the behaviour table names its steps")
 
 
 _MARKS, _LONGEST = 3, 60

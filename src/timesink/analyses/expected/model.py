@@ -392,7 +392,7 @@ class LiveModel(msgspec.Struct, frozen=True):
 
 def live_model_from(content: bytes, path: str) -> LiveModel:
     """A model as it was written; anything else is refused."""
-    hint = "leave --model out to learn from the program's first cycles"
+    hint = "leave --model out to learn from the program's first steps"
     try:
         model = msgspec.json.decode(content, type=LiveModel)
         is_current = model.schema == LIVE_SCHEMA

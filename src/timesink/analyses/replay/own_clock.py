@@ -51,6 +51,7 @@ _LONG_NS = 1_000_000
 """A call of a library that does nothing that is recorded for so long builds or searches something,
 and may take far longer under a profiler."""
 _LONG_SHARE = 0.1
+_LONG_CALLS = "library calls take"
 """Of a cycle; with more of that nobody can tell what it takes without."""
 _MIN_PAUSE_NS = 300.0
 """From one kernel to the next of a stream at least, or what was recorded."""
@@ -362,9 +363,15 @@ def _why_not(trace: Trace, program: _Program) -> str:
     longest = place[points.length[place].argmax()]
     name = points.calls.names[points.calls.name[points.owner[longest]]]
     return (
-        f"library calls take {100 * share:.0f} % of a step on the host, mostly {name}, and may be "
+        f"{_LONG_CALLS} {100 * share:.0f} % of a step on the host, mostly {name}, and may be "
         "much shorter without a profiler"
     )
+
+
+def may_be_overhead(trace: Trace, name: str) -> bool:
+    """Whether much of the time in such calls may be profiler overhead, and nobody can tell."""
+    why = own_clock(trace).why
+    return why.startswith(_LONG_CALLS) and f"mostly {name}," in why
 
 
 def _unmeasured_reason(vendor: str) -> str:

@@ -85,16 +85,16 @@ def _saving_words(finding: RunFinding) -> str:
     """What mending it saves, as a replay says; nothing where that cannot be said."""
     step, gains = " a step" if finding.marked else "", []
     if finding.cost_ns:
-        gains.append(units.duration_ns(finding.cost_ns) + step)
+        gains.append(units.brief_ns(finding.cost_ns) + step)
     if finding.between_ns:
-        gains.append(f"{units.duration_ns(finding.between_ns)} between two steps")
+        gains.append(f"{units.brief_ns(finding.between_ns)} between two steps")
     if not gains:
         if finding.no_saving:
             return f"saves nothing alone: {finding.no_saving}"
         return f"saving unknown: {finding.unknown_saving}" if finding.unknown_saving else ""
     both = ""
     if finding.together_ns > _MORE * finding.cost_ns:
-        both = f"; {units.duration_ns(finding.together_ns)}{step} with all findings above"
+        both = f"; {units.brief_ns(finding.together_ns)}{step} with all findings above"
     return f"may save {' and '.join(gains)} if {finding.gain_basis}{both}"
 
 
@@ -157,12 +157,12 @@ def _evidence_lines(finding: RunFinding) -> list[str]:
 
 
 _UNITS: Mapping[str, Callable[[float], str]] = {
-    "_us": lambda value: units.duration_ns(1000 * value),
-    "_ns": lambda value: f"{units.count(int(value))} ns",
-    "_bytes": units.size_bytes,
-    "_pct": lambda value: f"{value:.1f} %",
-    "_tflops": lambda value: f"{value:.1f} TFLOP/s",
-    "_tb_per_s": lambda value: f"{value:.2f} TB/s",
+    "_us": lambda value: units.brief_ns(1000 * value),
+    "_ns": units.brief_ns,
+    "_bytes": units.brief_bytes,
+    "_pct": units.percent,
+    "_tflops": lambda value: f"{units.three_digits(value)} TFLOP/s",
+    "_tb_per_s": lambda value: f"{units.three_digits(value)} TB/s",
 }
 
 

@@ -46,11 +46,12 @@ class FindingJson(msgspec.Struct, frozen=True):
             saves_nothing=finding.no_saving,
             unknown_saving=finding.unknown_saving,
             overlaps=(),
-            evidence=tuple(map(_evidence, finding.evidence)),
+            evidence=tuple(map(evidence_json, finding.evidence)),
             advice=finding.advice,
         )
 
 
-def _evidence(evidence: Evidence) -> dict[str, str | float]:
+def evidence_json(evidence: Evidence) -> dict[str, str | float]:
+    """What it is of, and what was measured."""
     numbers = {key: round(value, _DIGITS) for key, value in evidence.numbers.items()}
     return {"kind": evidence.kind, "name": evidence.name, **numbers}

@@ -42,6 +42,7 @@ from timesink.model.fitness import IDLE, Reason
 from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
+from timesink.model.vendors import runtime_title
 from timesink.rules import Steps, catalogue, complete_steps, find_all
 from timesink.rules.counter_names import resource_of
 from timesink.rules.efficiency import BUSY_SHARE
@@ -59,6 +60,8 @@ _OF_RANKS = ("stragglers", "odd-rank")
 _HOST_PARTS = ("runtime", "cpu_exec", "other")
 _DOMINANT, _LAUNCHES = "dominant-operator", "low-utilisation-launch-bound"
 _LAUNCH_BOUND = (_LAUNCHES, "tiny-kernels")
+_MEASURES = "Time a step without a profiler"
+"""How advice begins that is to measure before anything is changed."""
 _MIN_BUSY = 0.0005
 """Of the step: less is 0.0 % as shares are written."""
 _NO_BOUND = ("low-utilisation-unexplained", "low-utilisation-dependency-bound")
@@ -182,7 +185,8 @@ def _bound(
 ) -> str:
     """The bottleneck in a word of the glossary; empty where nothing clearly dominates.
 
-    A part dominates from half of the step on, and computation where the device is hardly idle.
+    A part dominates from half of the step on. Computation does where the device is hardly idle,
+    and mostly where it takes half of the step or more.
     """
     length_ns, between = average["total_ns"], time_between(trace)
     between_share = between.share(between.idle_ns)
@@ -198,8 +202,8 @@ def _bound(
     bound = max(parts, key=lambda name: parts[name])
     computing_ns = average["kernel_ns"] + costs["memcpy"] + costs["memset"]
     if parts[bound] < MIN_UTILISATION * length_ns:
-        is_busy = between_share <= MIN_BETWEEN and computing_ns >= BUSY_SHARE * length_ns
-        return f"{device_word(trace)}-bound" if is_busy else ""
+        share = 0.0 if between_share > MIN_BETWEEN else computing_ns / length_ns
+        return _computing_bound(device_word(trace), share)
     if bound != "host-bound":
         return bound
     if not has_device_work(trace):
@@ -215,6 +219,16 @@ def _bound(
     # All launches as a graph would be without the operator too.
     is_operator = first == _LAUNCHES and _DOMINANT in about_host
     return "launch-bound" if first in _LAUNCH_BOUND and not is_operator else bound
+
+
+def _computing_bound(word: str, share: float) -> str:
+    """The bottleneck where a device computes for this share of a step, and nothing else takes most.
+
+    Empty where it computes for less than half of it.
+    """
+    if share < MIN_UTILISATION:
+        return ""
+    return f"{word}-bound" if share >= BUSY_SHARE else f"mostly {word}-bound"
 
 
 def _longest_call(trace: Trace, cost_ns: float) -> str:
@@ -255,6 +269,9 @@ def _on_device(trace: Trace, costs: Mapping[str, float], step_words: str, bound:
     is_between = between.each_ns(between.idle_ns) > costs[costly]
     is_named = costs[costly] and not (is_between and between.share(between.idle_ns) > MIN_BETWEEN)
     cost = f" {_PART_WORDS[costly][1].format(took=took)}." if is_named else ""
+    runtime = runtime_title(trace.metadata.vendor)
+    if runtime and costly == "runtime":
+        cost = cost.replace("Runtime calls", f"{runtime} runtime calls")
     return f"{start}{devices if bound else _upper_first(devices)} {busy}.{cost}"
 
 
@@ -314,7 +331,19 @@ def _advice(findings: Sequence[RunFinding]) -> str:
         saved += f" and {units.brief_ns(best.between_ns)} between two steps"
     # One pair of brackets is enough.
     action = f"{head[:-1]}; {saved})" if head.endswith(")") else f"{head} ({saved})"
-    return f" Biggest saving: {_lower_first(action)}{mark}{rest}."
+    # What only a measurement tells comes before any saving.
+    lead = "Biggest saving"
+    if head.startswith(_MEASURES):
+        lead, action = "Next", f"{head} (saving {saved})"
+    return f" {lead}: {_lower_first(action)}{mark}{rest}.{_limit_of(best)}"
+
+
+def _limit_of(finding: RunFinding) -> str:
+    """Why no more than that can be saved, where the finding says so; after a space."""
+    if finding.id != "exposed-communication":
+        return ""
+    reason = finding.sentence.partition("). ")[2]
+    return f" {reason}" if reason else ""
 
 
 def _action(advice: str) -> str:
@@ -407,7 +436,7 @@ def efficiency_sentences(efficiency: Efficiency) -> Iterator[str]:
         )
     needed = step.matrix_flop - step.recomputed_flop
     tflops = 1e9 * needed / step.step_ns / _TERA
-    digits = f"{tflops:,.1f}" if tflops >= 1 else f"{tflops:.2g}"
+    digits = units.three_digits(tflops, 1) if tflops >= 1 else f"{tflops:.2g}"
     rate = f"{digits} TFLOP/s of matrix products"
     if step.mfu is None:
         yield f"{unit} does {_amount(needed)} of matrix products, {rate}"
@@ -416,7 +445,7 @@ def efficiency_sentences(efficiency: Efficiency) -> Iterator[str]:
     if step.recomputed_flop and step.hfu is not None:
         line += f" (HFU {_share(step.hfu)}: {_amount(step.recomputed_flop)} more are recomputed)"
     if step.mbu is not None:
-        line += f"; MBU {_share(step.mbu)}: {units.size_bytes(step.bytes)} {unit}"
+        line += f"; MBU {_share(step.mbu)}: {units.brief_bytes(step.bytes)} {unit}"
     yield line
 
 
@@ -623,5 +652,5 @@ def _amount(flop: float) -> str:
     """
     for factor, prefix in ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M")):
         if flop >= factor:
-            return f"{flop / factor:,.2f} {prefix}FLOP"
+            return f"{units.three_digits(flop / factor)} {prefix}FLOP"
     return f"{flop:,.0f} FLOP"

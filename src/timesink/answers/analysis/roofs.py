@@ -84,7 +84,7 @@ def _tiles(efficiency: Efficiency, step: StepEfficiency) -> Tiles:
     peaks = efficiency.peaks
     main = next(iter(step.matrix_flop_by_precision), "")
     peak = peaks.peak(f"{main}_tensor") or peaks.peak(main) if peaks else None
-    of = f" of {peak / _TERA:,.1f} TFLOP/s {main}" if peak else ""
+    of = f" of {units.three_digits(peak / _TERA, 1)} TFLOP/s {main}" if peak else ""
     ideal = sum(step.ideal_ns.values()) if peaks else None
     share = ideal / step.step_ns if ideal is not None and step.step_ns else None
     return Tiles(
@@ -175,14 +175,14 @@ def _roofline(efficiency: Efficiency) -> list[Scatter]:
 def _roofs(efficiency: Efficiency, peaks: DevicePeaks) -> Iterator[Roof]:
     """The slope of the memory, and peaks of what occurs."""
     if peaks.dram_bytes_per_s:
-        label = f"memory {units.rate(peaks.dram_bytes_per_s, 'B')}"
+        label = f"memory {units.brief_rate(peaks.dram_bytes_per_s, 'B')}"
         yield Roof(label, peaks.dram_bytes_per_s, slopes=True)
     sets = efficiency.sets
     precisions = set(sets["peak"].drop_nulls()) - {""}
     vector = sets.filter(pl.col("vector_flop") > 0)["precision"]
     precisions |= {"fp64" if precision == "fp64" else "fp32" for precision in vector}
     for peak, name in named_roofs(peaks, sorted(precisions)).items():
-        yield Roof(f"{name} {units.rate(peak, 'FLOP')}", peak)
+        yield Roof(f"{name} {units.brief_rate(peak, 'FLOP')}", peak)
 
 
 def _not_shown(times: pl.Series, point_times: pl.Series, smaller: int) -> str:

@@ -290,7 +290,7 @@ def _not_by_operators(analysis: Analysis) -> str:
     rest = every - int(operators["device_self_ns"].sum())
     if rest <= 0:
         return ""
-    length = units.duration_ns(rest)
+    length = units.brief_ns(rest)
     return f"{units.share(rest, every)} of device work ({length}) was not launched by an operator"
 
 
@@ -430,7 +430,7 @@ def _curves(name: str, line: pl.DataFrame, peak: dict[str, Any], start_ns: int) 
     series = [blocks.Curve("allocated", tuple(line["allocated_bytes"].to_list()), "step")]
     if line["reserved_bytes"].null_count() < line.height:
         series.append(blocks.Curve("reserved", tuple(line["reserved_bytes"].to_list()), "step"))
-    highest = units.size_bytes(peak["peak_allocated_bytes"])
+    highest = units.brief_bytes(peak["peak_allocated_bytes"])
     marks = (blocks.Mark(peak["peak_allocated_ts_ns"] - start_ns, f"peak {highest}"),)
     moments = tuple((line["ts_ns"] - start_ns).to_list())
     return blocks.Curves(f"memory-curve-{name}", name, "bytes", moments, tuple(series), marks)

@@ -35,7 +35,6 @@ from timesink.model.fitness import CRITICAL_PATH, IDLE, STEP_TIME
 from timesink.model.trace import Trace
 from timesink.output.blocks import Block, Part, Parts, Section, StackPart, Stacks, Text, Tile, Tiles
 from timesink.output.names import cut_middle
-from timesink.output.numbers import number_text
 
 _STEP = parts_of("steps")
 _UNMARKED = Absent("no steps are marked", "call step() of the profiler after each one")
@@ -142,7 +141,7 @@ def _steps_sentence(run: Analysed) -> str:
         return "no steps"
     if not all_steps["marked"][0]:
         what = "" if run.clock == "own" else "recorded "
-        length = units.duration_ns(int(lengths_ns[0]))
+        length = units.brief_ns(int(lengths_ns[0]))
         unmarked_text = f"no steps are marked; the {what}{length} count as one step"
         return unmarked_text + _repetitions(run)
     left = ~all_steps["complete"].to_numpy()
@@ -151,7 +150,7 @@ def _steps_sentence(run: Analysed) -> str:
     text = units.count_noun(lengths_ns.len(), "steps")
     if lengths_ns.len() > 1:
         shortest, longest = int(lengths_ns.to_numpy().min()), int(lengths_ns.to_numpy().max())
-        text += f", {units.duration_ns(shortest)} to {units.duration_ns(longest)}"
+        text += f", {units.brief_ns(shortest)} to {units.brief_ns(longest)}"
     more = (
         f", {units.count_noun(count, 'more steps')} {why}" for why, count in rest.items() if count
     )
@@ -166,7 +165,7 @@ def _repetitions(run: Analysed) -> str:
     name = short_kernel_name(repetitions.anchor) if repetitions.on_device else repetitions.anchor
     many = units.count_noun(repetitions.count, "repetitions")
     where = f" in {repetitions.processes} processes" * (repetitions.processes > 1)
-    length = f"{units.duration_ns(repetitions.median_ns)} as recorded" + " (median)" * (
+    length = f"{units.brief_ns(repetitions.median_ns)} as recorded" + " (median)" * (
         repetitions.count > 1
     )
     return f"; timesink steps finds {many} of {cut_middle(name, _ANCHOR)}{where}, {length}"
@@ -221,26 +220,29 @@ def _device_line(word: str, row: Mapping[str, Any], span: Mapping[str, Any] | No
     """How busy a device was; also inside steps and where it worked, where that differs."""
     about = columns_of("devices")
     phrases = [
-        f"{about[name].title} "
-        f"{number_text(row[name], 'percent' if name.endswith('_pct') else 'share')}"
+        f"{about[name].title} {_part_text(row[name], 100 if name.endswith('_pct') else 1)}"
         for name in _BUSY
         if row[name] is not None or name == "utilisation"
     ]
     in_steps, steps_ns = row["within_steps"], row["steps_ns"]
     if in_steps and abs(in_steps - (row["utilisation"] or 0.0)) >= _MIN_APART_STEPS:
-        inside, steps = units.share(in_steps, 1), units.duration_ns(steps_ns)
+        inside, steps = units.share(in_steps, 1), units.brief_ns(steps_ns)
         phrases.append(f"kernels {inside} of the steps ({steps}) without the gaps between them")
     within = span["busy_ns"] / span["span_ns"] if span and span["span_ns"] else None
     if within is not None and abs(within - (row["any_activity"] or 0.0)) >= _MIN_APART_SPAN:
-        length = units.duration_ns(span["span_ns"]) if span else ""
+        length = units.brief_ns(span["span_ns"]) if span else ""
         share = units.share(within, 1)
         phrases.append(f"busy {share} of the {length} from its first activity to its last")
     return f"{_device(word, row['device'])}: {', '.join(phrases)}"
 
 
+def _part_text(part: float | None, total: float) -> str:
+    return "-" if part is None else units.share(part, total)
+
+
 def _work_line(word: str, row: Mapping[str, Any], span: Mapping[str, Any] | None) -> str:
     """The recorded work of a device whose idle time is unknown."""
-    line = f"{_device(word, row['device'])}: {units.duration_ns(span['busy_ns'] if span else 0)}"
+    line = f"{_device(word, row['device'])}: {units.brief_ns(span['busy_ns'] if span else 0)}"
     return f"{line} of recorded work; this recording does not show how idle it was"
 
 

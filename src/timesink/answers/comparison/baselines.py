@@ -19,7 +19,7 @@ from timesink.comparison.inputs import ProcessedRun, SideReadOptions, find_cases
 from timesink.comparison.reading import Runs, read_sides
 from timesink.comparison.results import cycle_lengths
 from timesink.errors import NotFoundError, OutputError, TimesinkError, UsageError
-from timesink.model.units import brief_ns, count_noun, from_to, join_names, size_bytes
+from timesink.model.units import brief_bytes, brief_ns, count_noun, from_to, join_names, size_bytes
 
 StorePlace = str | Path | None
 """A folder, a URL, or None for the usual one."""
@@ -195,7 +195,7 @@ def saved_text(baseline: baseline_store.Baseline, place: str, store: str | None 
     """That it was saved, how large it is, and what to do with it; `store` was asked for."""
     where = f" --store {shlex.quote(store)}" if store else ""
     doubts = doubts_of(note for run in baseline.runs for note in run.notes)
-    name, size = baseline_store.reference(baseline.name), size_bytes(baseline.size_bytes)
+    name, size = baseline_store.reference(baseline.name), brief_bytes(baseline.size_bytes)
     lines = [
         f"Saved {name} in {place}: {_content_line(baseline)}, {size}",
         *(f"note: {doubt}" for doubt in doubts),

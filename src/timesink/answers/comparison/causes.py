@@ -44,6 +44,8 @@ _HOST = frozenset({"host_cpu", "launch_gap", "idle", "run_queue"})
 _WORTH_SAYING = 0.05
 """Places of unexplained time are named that hold this part of it."""
 _MAX_PLACES = 3
+_MIN_REST = 0.01
+"""Of unexplained time: less is rounding of the places that are named."""
 _MAX_SYMPTOMS = 4
 _MAX_CHECKS = 5
 _MAX_EVIDENCE, _MAX_EVIDENCE_BRIEFLY = 5, 2
@@ -198,9 +200,12 @@ def unexplained_line(diagnosis: Diagnosis) -> str:
     parts = [part for part in diagnosis.unexplained if abs(part[1]) >= least]
     if _causes_exceed(diagnosis):
         parts = [part for part in parts if part[1] * diagnosis.unexplained_ns > 0]
-    where = ", ".join(
-        f"{part_name(name)} ({signed_ns(time)})" for name, time in parts[:_MAX_PLACES]
-    )
+    named = parts[:_MAX_PLACES]
+    where = ", ".join(f"{part_name(name)} ({signed_ns(time)})" for name, time in named)
+    # What the parts that are not named come to, so that all add up.
+    rest_ns = diagnosis.unexplained_ns - fsum(time for _, time in named)
+    if where and abs(rest_ns) >= _MIN_REST * abs(diagnosis.unexplained_ns):
+        where += f", other parts ({signed_ns(rest_ns)})"
     lead = f"Unexplained: {signed_ns(diagnosis.unexplained_ns)} per step"
     if not where:
         return f"{lead}."
@@ -344,11 +349,13 @@ def why_blocks(
     if has_changed(diagnosis) and diagnosis.attribution:
         yield attribution_block(diagnosis)
     causes = causes_block(diagnosis, link, brief=brief)
-    if causes.items or causes.empty:
+    # Runs that are not comparable have differences, and no causes of a change.
+    if (causes.items or causes.empty) and diagnosis.verdict != "incomparable":
         yield causes
     # Without causes these are what is said instead of them.
     paces = [pace.sentence for pace in diagnosis.paces] if diagnosis.causes else []
-    yield from paragraphs([*paces, unexplained_line(diagnosis), symptoms(diagnosis)])
+    unexplained = "" if diagnosis.verdict == "incomparable" else unexplained_line(diagnosis)
+    yield from paragraphs([*paces, unexplained, symptoms(diagnosis)])
 
 
 def note_sections(notes: Iterable[str]) -> Iterator[blocks.Section]:

@@ -181,8 +181,9 @@ def run_sections(plain: ComparedRuns | None, *, brief: bool) -> Iterator[Section
         return
     ordered = sorted(plain.runs, key=lambda run: run.started_us)
     counts = plain.decision.runs
-    many = " and ".join(map(str, dict.fromkeys(counts)))
-    title = f"Step time over {many} runs{' a side' * (len(set(counts)) == 1)}"
+    many = units.count_noun(counts[-1], "runs")
+    many = many if len(set(counts)) == 1 else f"{counts[0]} and {many}"
+    title = f"Step time over {many}{' a side' * (len(set(counts)) == 1)}"
     if brief:
         yield Section("runs", title, (_figures(plain.decision, "", ""),), _LEAD)
         return

@@ -53,6 +53,8 @@ TABLES: dict[str, Callable[[PairView, int, str], Table]] = {
 }
 """Tables that can be asked for alone."""
 _VERDICT = "What changed and why"
+_DIFFERENCES = "What differs"
+"""Heading where runs are not comparable."""
 _TIMES = "times"
 """Section of the functions."""
 _OF_EQUAL_WORK = (
@@ -210,8 +212,9 @@ def _of_one(
     why = causes.why_blocks(
         diagnosis, _sides(pair, report), diagnosis.notes, link, word=word, brief=brief
     )
-    opening = (*edits_blocks(diagnosis.program), *why, *_warnings(report, diagnosis))
-    yield Section("verdict", _VERDICT, opening)
+    opening = (*edits_blocks(diagnosis), *why, *_warnings(report, diagnosis))
+    title = _DIFFERENCES if diagnosis.verdict == "incomparable" else _VERDICT
+    yield Section("verdict", title, opening)
     yield from () if gate is None else (gate_section(gate),)
     yield from run_sections(pair.pair.plain, brief=brief)
     yield from rank_sections(comparison.ranks, top)
@@ -305,7 +308,7 @@ def _of_several(comparison: Comparison, gate: Gate | None, top: int | None) -> I
         yield Section("verdict", _VERDICT, (summary,))
     else:
         why = causes.why_blocks(together, _sides(*pairs[0]), together.notes, brief=brief)
-        yield Section("verdict", _VERDICT, (*edits_blocks(together.program), *why))
+        yield Section("verdict", _VERDICT, (*edits_blocks(together), *why))
         yield from rank_sections(comparison.ranks, top)
         yield from program_section(together.program, top, _sides(*pairs[0]), placed=False)
         yield Section("pairs", "All pairs", (summary,))
@@ -373,7 +376,7 @@ def _pair_sections(
     link = causes.links_to(f"{id_}-tables", report.label)
     why = causes.why_blocks(diagnosis, _sides(pair, report), diagnosis.notes, link)
     opening = (
-        *edits_blocks(diagnosis.program, f"{id_}-edits"),
+        *edits_blocks(diagnosis, f"{id_}-edits"),
         *why,
         *_warnings(report, diagnosis),
     )

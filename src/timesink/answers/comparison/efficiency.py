@@ -81,7 +81,7 @@ def _work_line(change: EfficiencyChange, base: CycleEfficiency, new: CycleEffici
         [efficiency.amount(name) for efficiency in (base, new)] for name in ("matrix_flop", "bytes")
     )
     products = [f"{units.digits(value / 1e9)} GFLOP" for value in flop]
-    sizes = [units.size_bytes(value) for value in moved]
+    sizes = [units.brief_bytes(value) for value in moved]
     changes = Counter(change.operators["change"])
     timed = (changes[SLOWER], changes[FASTER])
     rounded, other = changes[PRECISION], changes.total() - sum(timed) - changes[PRECISION]

@@ -208,10 +208,9 @@ def _why_lines(why: Diagnosis | None) -> Iterator[_Lines]:
     slower = [cause for cause in why.causes if cause.cost_ns > 0]
     is_longer = why.verdict == "regression"
     if slower:
-        more_causes = len(slower) - 1
-        more = f" (largest of {units.count(more_causes + 1)})" if more_causes else ""
+        more = f"s ({units.count(len(slower))})" if len(slower) > 1 else ""
         lines = _lines([_cause_line(slower[0])], 2, 5)
-        rest = _lines([causes.unexplained_line(why)], 2, 2) if is_longer else ()
+        rest = _lines(_rest_of_change(why, slower), 2, 5) if is_longer else ()
         yield (f"Cause{more}", *lines, *rest), 2
     elif is_longer:
         yield _lines([f"{causes.no_cause(why)} {causes.unexplained_line(why)}".strip()], 0, 4), 2
@@ -222,6 +221,30 @@ def _why_lines(why: Diagnosis | None) -> Iterator[_Lines]:
         parts = [f"{row.name}: {signed_ns(row.change)}" for row in rows]
         part_lines = ("Where the change is, per step", *_lines(parts, 2, _MAX_PARTS))
         yield part_lines if parts else (), 5
+
+
+def _rest_of_change(why: Diagnosis, slower: Sequence[Cause]) -> Iterator[str]:
+    """What else the change consists of, so that causes and unexplained time add up to it."""
+    faster = [cause for cause in why.causes if cause.cost_ns < 0]
+    other_causes = [*slower[1:], *faster]
+    texts = [
+        f"{causes.cause_title(cause)} {signed_ns(cause.cost_ns)}"
+        for cause in other_causes[:_MAX_CAUSES]
+    ]
+    more_causes = other_causes[_MAX_CAUSES:]
+    if more_causes:
+        more_ns = sum(cause.cost_ns for cause in more_causes)
+        texts.append(f"{units.count_noun(len(more_causes), 'further causes')} {signed_ns(more_ns)}")
+    if texts:
+        yield f"Other causes, per step: {', '.join(texts)}."
+    unexplained = causes.unexplained_line(why)
+    yield unexplained
+    amounts = [cause.cost_ns for cause in (slower[0], *other_causes)]
+    if unexplained:
+        amounts.append(why.unexplained_ns)
+    if len(amounts) > 1:
+        added = " ".join(map(signed_ns, amounts))
+        yield f"Sum: {added} = {signed_ns(sum(amounts))} per step."
 
 
 def _cause_line(cause: Cause) -> str:
@@ -382,7 +405,7 @@ def _why(why: Diagnosis) -> Iterator[Section]:
         blocks += paragraphs(lines)
         if blocks:
             yield Section(role, title, tuple(blocks))
-    for edits in edits_blocks(why.program):
+    for edits in edits_blocks(why):
         if edits.rows > _MAX_CAUSES:
             yield Section("edits", edits.title, (edits,))
     yield from causes.next_sections(why)

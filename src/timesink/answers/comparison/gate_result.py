@@ -227,7 +227,7 @@ def gate_of(
             GateCheck(
                 CYCLE_TIME,
                 f"{title}: {text}" if several else text,
-                f"cycle time of {title}" if several else "cycle time",
+                case.pairs[0].check_name if several else "cycle time",
                 outcome,
                 time_ns=why.judged_time.new_ns,
                 counts=limit is not None,

@@ -102,7 +102,7 @@ class LevelChange:
         verb = {"may have rose": "may have risen", "may have fell": "may have fallen"}.get(
             f"{may}{verb}", verb
         )
-        return f"{title} {verb} by {abs(self.change_pct):.1f} % ({self.values})"
+        return f"{title} {verb} by {units.percent(abs(self.change_pct))} ({self.values})"
 
 
 class SignalSeries(msgspec.Struct, frozen=True):

@@ -30,8 +30,8 @@ MAX_CROSS_PAIRS = 64
 CYCLE_TYPES = ("prefill", "decode", "layer", "generic")
 """Sorts of cycles that can be asked for; `generic` are those whose file names no sort."""
 
-SORTS_OF_CYCLES = {"_prefill": "prefill cycles", "_decode": "decode cycles", "_layer": "layers"}
-"""What cycles are called that a suffix names."""
+SORTS_OF_CYCLES = {"_prefill": "prefill steps", "_decode": "decode steps", "_layer": "layers"}
+"""What steps are called that a suffix names."""
 
 _OTHER_SUFFIX = {"_decode": "", "": "_decode"}
 """A table of decode cycles goes with an unsuffixed one where the other side has no better."""
@@ -189,7 +189,7 @@ def check_cycle_type(cycle_type: str | None) -> None:
     """Refuse a sort of cycle that does not exist."""
     if cycle_type is not None and cycle_type not in CYCLE_TYPES:
         raise UsageError(
-            f"cycle_type {cycle_type}: no such sort of cycle", f"there are {', '.join(CYCLE_TYPES)}"
+            f"cycle_type {cycle_type}: no such step type", f"there are {', '.join(CYCLE_TYPES)}"
         )
 
 
@@ -225,7 +225,7 @@ def _fitting_places(cycle_type: str, types: Sequence[set[str]]) -> list[int]:
     places = [place for place, type_set in enumerate(types) if cycle_type in type_set]
     if not places:
         there = sorted(set[str]().union(*types), key=CYCLE_TYPES.index)
-        raise NotFoundError(f"no {cycle_type} cycles to compare", f"there are {', '.join(there)}")
+        raise NotFoundError(f"no {cycle_type} steps to compare", f"there are {', '.join(there)}")
     return places
 
 
@@ -273,13 +273,19 @@ class Compared:
 
     @property
     def cycles(self) -> str:
-        """Which cycles, in words: `decode cycles`; empty where there are no others."""
+        """Which cycles, in words: `decode steps`; empty where there are no others."""
         return SORTS_OF_CYCLES.get(self.suffix, "")
 
     @property
     def title(self) -> str:
         """What was compared, and which cycles of it, in words."""
         return f"{self.identifier}, {self.cycles}" if self.cycles else self.identifier
+
+    @property
+    def check_name(self) -> str:
+        """What its check of step time is called in test reports: a key, which does not change."""
+        sort = self.cycles.replace("steps", "cycles")
+        return f"cycle time of {self.identifier}{sort and f', {sort}'}"
 
 
 _Choices = dict[str, str]

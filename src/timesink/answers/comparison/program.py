@@ -62,9 +62,8 @@ def program_lines(
         between = units.interval_pct(low, high)
         varies = f"Device time varies from step to step: {took} (95 % interval {between})."
         return [*lines, varies]
-    by = units.change(times.base_ns, times.new_ns)
-    bounds = units.interval_pct(low, high)
-    return [*lines, f"Device time per step: {took} ({by}, 95 % interval {bounds})."]
+    by = units.change_with_interval(times.base_ns, times.new_ns, (low, high))
+    return [*lines, f"Device time per step: {took} ({by})."]
 
 
 def _host_change(*, longer: bool, why: Diagnosis | None) -> str:
@@ -158,7 +157,8 @@ def edit_told(edit: ProgramEdit) -> str:
     if units.brief_ns(abs(edit.device_ns)) != "0 ns":
         adds.append(f"{units.signed_ns(edit.device_ns)} of device work")
     if edit.waits:
-        adds.append(f"{edit.waits:+.3g} waits for the device")
+        waits = "wait" if abs(edit.waits) == 1 else "waits"
+        adds.append(f"{edit.waits:+.3g} {waits} for the device")
     if adds:
         parts.append(f"{' and '.join(adds)} per step")
     return ", ".join(parts)
@@ -170,10 +170,14 @@ _LAYERS = re.compile(r"\S+ (?:more|fewer) layers? \(\d+ → \d+\)")
 # -- as blocks -------------------------------------------------------------------------------------
 
 
-def edits_blocks(change: ProgramChange | None, id_: str = "edits") -> Iterator[Table]:
-    """What opens an answer: the edits, where there are any."""
+def edits_blocks(diagnosis: Diagnosis, id_: str = "edits") -> Iterator[Table]:
+    """What opens an answer: the edits, where there are any.
+
+    Where runs are not comparable there is nothing that these could be causes of.
+    """
+    change, has_causes = diagnosis.program, diagnosis.verdict != "incomparable"
     if change is not None and change.edits:
-        yield replace(edits_block(change), id=id_)
+        yield replace(edits_block(change, has_causes=has_causes), id=id_)
 
 
 def program_section(
@@ -192,7 +196,9 @@ def program_section(
         yield Section("program", "Both programs", tuple(blocks))
 
 
-def edits_block(change: ProgramChange, most: int | None = None) -> Table:
+def edits_block(
+    change: ProgramChange, most: int | None = None, *, has_causes: bool = True
+) -> Table:
     """Every edit with its place, its calls and what it adds per step."""
     rows = change.edits[:most]
     amounts = {
@@ -200,7 +206,7 @@ def edits_block(change: ProgramChange, most: int | None = None) -> Table:
     }
     values = {
         "edit": [short_names(edit.sentence) for edit in rows],
-        "cause": [cause_name(edit.cause) for edit in rows],
+        "cause": [cause_name(edit.cause) for edit in rows] if has_causes else None,
         "place": [short_names(edit.place) for edit in rows],
         "calls": [from_to(per_cycle(edit.base_calls), per_cycle(edit.new_calls)) for edit in rows],
         **{name: column if any(column) else None for name, column in amounts.items()},

@@ -77,7 +77,7 @@ def why_md(why: Diagnosis) -> Iterator[str]:
     if first:
         yield in_line(" ".join([f"**{first[0]}**", *first[1:]]))
     yield f"**Verdict: {causes.verdict_sentence(why).lower()}.** {in_line(why.reason)}".rstrip()
-    for table in edits_blocks(why.program):
+    for table in edits_blocks(why):
         if first and table.rows > 1:
             yield section_markdown(Section("", "", (table,)))
     why = without_edits(why) if first else why

@@ -26,6 +26,7 @@ from timesink.comparison.results import Pair
 from timesink.comparison.steps.verdict import NO_LENGTHS, UNEQUAL_WORK, step_time_sentence
 from timesink.model import units
 from timesink.model.diagnosis import Diagnosis
+from timesink.model.findings import Cause
 from timesink.model.schema import HOST_DEVICE
 from timesink.output.names import LONGEST_NAME, cut_middle
 
@@ -65,6 +66,10 @@ _MIN_PAIRS_IN_COMMON = 4
 """Pairs it takes to say what the others have in common."""
 _CLEARLY_FIRST = 2.0
 """The one is this many times as far from the middle as the next."""
+_SMALL_PART = 0.3
+"""Of a change: a cause of less does not explain it."""
+_MOSTLY_IDLE = 0.5
+"""Of a step: with less device work in it, the host decides how long it takes."""
 _MIN_SHARE = 0.05
 """And by this part of a cycle."""
 
@@ -112,7 +117,7 @@ def summary_sentences(report: PairView, why: Diagnosis | None = None) -> list[st
         lines.append(
             _changed_line(report, {(symptom.metric, symptom.device) for symptom in symptoms})
         )
-    return [*lines, *_paces_left(why, lines), *_last_line(why)]
+    return [*lines, *hidden_work(why), *_paces_left(why, lines), *_last_line(why)]
 
 
 def _incomparable_lines(report: PairView, unequal: str, why: Diagnosis | None) -> list[str]:
@@ -137,7 +142,10 @@ def _paces_left(why: Diagnosis | None, lines: Sequence[str]) -> list[str]:
     paces = () if why is None else why.paces
     joined = " ".join(lines).lower()
     rest = [pace.sentence for pace in paces if pace.sentence.lower() not in joined]
-    if why is not None and why.verdict in _LONGER and "Cause: " in " ".join(lines):
+    text = " ".join(lines)
+    if why is not None and why.verdict in _LONGER and " of it, no single cause " in text:
+        return [*rest, "Repeat the new run: its host may not be as fast."] if rest else []
+    if why is not None and why.verdict in _LONGER and "Cause: " in text:
         return [f"Beyond that, {lower_first(sentence)}" for sentence in rest]
     if why is None or why.verdict not in _LONGER:
         return rest
@@ -189,9 +197,46 @@ def _cause_lines(why: Diagnosis, lines: Sequence[str]) -> list[str]:
     if cause.place and any(cause.place in line for line in lines):
         return []
     name = " ".join(filter(None, (lower_first(cause_name(cause.id)), seen.get(cause.id))))
+    if has_changed and not other_causes and _is_small_part(cause, why):
+        explained, rest = (units.brief_ns(abs(ns)) for ns in (cause.cost_ns, why.unexplained_ns))
+        return [
+            f"{_upper_first(name)} explains {explained} of it, no single cause the other {rest}."
+        ]
     cost = f", {units.signed_ns(cause.cost_ns)} per step" if cause.cost_ns else ""
     more = f"; {units.count_noun(len(other_causes), 'more causes')} below" if other_causes else ""
     return [f"{'Cause' if has_changed else 'Largest difference'}: {name}{cost}{more}."]
+
+
+def _is_small_part(cause: Cause, why: Diagnosis) -> bool:
+    """Whether a cause explains little of a change whose rest goes the same way."""
+    change_ns = cause.cost_ns + why.unexplained_ns
+    is_same_way = cause.cost_ns * why.unexplained_ns > 0
+    return is_same_way and abs(cause.cost_ns) < _SMALL_PART * abs(change_ns)
+
+
+def _upper_first(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"
+
+
+def hidden_work(why: Diagnosis | None) -> list[str]:
+    """Why steps are as long as before although device work is not."""
+    program = None if why is None else why.program
+    if why is None or program is None or why.verdict != "no_change" or is_open(why):
+        return []
+    more = {"longer": "more", "shorter": "less"}.get(program.device_verdict)
+    device, lengths = program.device_time, why.cycle_time
+    is_idle = all(
+        0 < device_ns < _MOSTLY_IDLE * step_ns
+        for device_ns, step_ns in (
+            (device.base_ns, lengths.base_ns),
+            (device.new_ns, lengths.new_ns),
+        )
+    )
+    if more is None or not is_idle:
+        return []
+    effect = "costs no step time" if more == "more" else "saves no step time"
+    lines = [f"The host is the bottleneck: {more} device work {effect}, as host code hides it."]
+    return lines + [first_clause(advice) for advice in checks(why)[: more == "more"]]
 
 
 def _step_words(report: PairView) -> str:

@@ -53,7 +53,7 @@ class SlowStepReport(msgspec.Struct, frozen=True, eq=False):
     """One process of a run: its slow cycles against its typical ones."""
 
     name: str
-    """What it is called among the others: `pid 7`, `rank 3, decode cycles`."""
+    """What it is called among the others: `pid 7`, `rank 3, decode steps`."""
     role: ProcessSteps
     split: slow_steps.CycleSplit
     diagnosis: Diagnosis

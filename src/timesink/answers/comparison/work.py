@@ -486,7 +486,7 @@ def _cycle_search(
                 for baseline in (baselines[0], other)
             ]
             raise UsageError(
-                f"{' and '.join(named)}: these baselines were saved with other cycles",
+                f"{' and '.join(named)}: these baselines were saved with other steps",
                 "save one of them again, with the --marker or --by of the other",
             )
     return CycleSearch() if only_baselines else next((way for way in ways if way.says_unit), search)

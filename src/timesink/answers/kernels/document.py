@@ -214,7 +214,7 @@ def _tiles(use: DeviceUse) -> Tiles:
     return Tiles(
         (
             time,
-            Tile("launches", use.launches, "count", f"{units.count(use.names)} kernels"),
+            Tile("launches", use.launches, "count", units.count_noun(use.names, "kernels")),
             *(
                 Tile(
                     title, finite_or_none(value), "percent", "Percent of peak, weighted by time.",

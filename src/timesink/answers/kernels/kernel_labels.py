@@ -110,12 +110,12 @@ def device_lines(report: KernelReport, use: DeviceUse) -> Iterator[str]:
     if sampled:
         amount += f", a sample of about {units.count_noun(use.launches, 'launches')}"
     if use.timed:
-        amount += f", {units.duration_ns(use.total_ns)}"
+        amount += f", {units.brief_ns(use.total_ns)}"
         bounds = (use.intervals or {}).get("total_ns")
         if sampled and bounds is not None:
-            amount += f" ({units.duration_ns(bounds[0])} to {units.duration_ns(bounds[1])})"
+            amount += f" ({units.brief_ns(bounds[0])} to {units.brief_ns(bounds[1])})"
         if use.min_ns is not None and use.max_ns is not None and use.calls > 1:
-            amount += f", {units.duration_ns(use.min_ns)} to {units.duration_ns(use.max_ns)} each"
+            amount += f", {units.brief_ns(use.min_ns)} to {units.brief_ns(use.max_ns)} each"
     yield amount
     phrases = [
         f"{title} {units.share(value, 100)}{interval(use, f'{metric}_pct', 1)}"
@@ -166,11 +166,11 @@ def roofline_title(roofline: Roofline) -> str:
         return "Roofline"
     peak_texts = []
     if peaks.dram_bytes_per_s:
-        peak_texts.append(f"DRAM {units.rate(peaks.dram_bytes_per_s, 'B')}")
+        peak_texts.append(f"DRAM {units.brief_rate(peaks.dram_bytes_per_s, 'B')}")
     for precision in roofline.precisions[:1]:
         peak = peaks.peak(precision)
         if peak:
-            peak_texts.append(f"{precision.replace('_', ' ')} {units.rate(peak, 'FLOP')}")
+            peak_texts.append(f"{precision.replace('_', ' ')} {units.brief_rate(peak, 'FLOP')}")
     return f"Roofline of {peaks.device} ({', '.join(peak_texts)})"
 
 

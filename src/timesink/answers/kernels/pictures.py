@@ -346,7 +346,7 @@ def strip_picture(subject: Subject, width: float = 1000, row: float = 84) -> dra
     ]
     where = "of the measured launches, in order" if subject.is_sample else "along the run"
     means = [
-        f"{_TITLES[name]} {getattr(subject.use, name):.1f} %"
+        f"{_TITLES[name]} {units.percent(getattr(subject.use, name))}"
         for name in metrics
         if getattr(subject.use, name, None) is not None
     ]

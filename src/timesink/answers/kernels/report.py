@@ -19,6 +19,7 @@ from timesink.analyses.kernels.join import Join
 from timesink.analyses.kernels.roofline import Roofline
 from timesink.analyses.kernels.usage import DeviceUse, Thresholds, of_device
 from timesink.analyses.names import device_word, short_name
+from timesink.answers.kernels.largest_headroom import largest_headroom_sentence
 from timesink.errors import UsageError
 from timesink.formats.small_files import encode_json
 from timesink.model import units
@@ -42,27 +43,33 @@ def _amount(use: DeviceUse, sampling: Sampling | None) -> str:
     time = units.brief_ns(use.total_ns)
     if sampling is None:
         more = f" ({units.count(use.untimed)} more without a duration)" if use.untimed else ""
-        return f"{units.count_noun(use.timed, 'kernels')}{more} took {time}"
+        calls = units.count_noun(use.timed, "calls")
+        return f"{calls} of {units.count_noun(use.names, 'kernels')}{more} took {time}"
     low, high = (use.intervals or {}).get("total_ns", (use.total_ns, use.total_ns))
     between = f"{units.brief_ns(low)} to {units.brief_ns(high)}"
     return (
-        f"about {units.count_noun(use.launches, 'kernels')} took {time} "
+        f"about {units.count_noun(use.launches, 'calls')} of "
+        f"{units.count_noun(use.names, 'kernels')} took {time} "
         f"({between}, estimated from {units.count(use.calls)}: {sampling})"
     )
 
 
-def _unused_text(use: DeviceUse, thresholds: Thresholds) -> str:
-    """How much of the time is in kernels with low utilisation; empty where none is."""
+def _unused_text(use: DeviceUse, thresholds: Thresholds, *, is_brief: bool) -> str:
+    """How much of the time is in kernels with low utilisation; empty where none is.
+
+    `is_brief` leaves only what was not measured.
+    """
     unknown = use.class_share["unknown"]
-    if not use.class_share["both_low"] and unknown <= 1 - _NEARLY_ALL:
-        return ""
+    missing = f" ({units.share(unknown, 1)} not measured)" if unknown > 1 - _NEARLY_ALL else ""
+    if is_brief or (not use.class_share["both_low"] and not missing):
+        return missing
     third = abs(thresholds.low - 1 / 3) < 0.005
     limit = "a third" if third else f"{units.share(thresholds.low, 1)}"
     share = units.share(use.class_share["both_low"], 1)
-    text = (
-        f", {share} of it in kernels that use less than {limit} of both {_AXES[use.axis]} and DRAM"
+    return (
+        f", {share} of it in kernels that use less than {limit} of both {_AXES[use.axis]} and "
+        f"DRAM{missing}"
     )
-    return f"{text} ({units.share(unknown, 1)} not measured)" if unknown > 1 - _NEARLY_ALL else text
 
 
 def headroom_sentence(use: DeviceUse) -> str:
@@ -112,7 +119,7 @@ class KernelReport:
 
     @property
     def headline(self) -> str:
-        """How long the kernels took, and how much of that the hardware was hardly used."""
+        """The kernel with the most headroom and what to do about it, then what kernels took."""
         trace, devices, timed = self.trace, self.devices, [use for use in self.devices if use.timed]
         if not devices:
             return "No kernels were recorded."
@@ -121,7 +128,7 @@ class KernelReport:
             calls = units.count_noun(len(self.calls), "kernels")
             return f"{calls} without a duration: kernel time is not known{remedy}."
         longest = max(timed, key=lambda use: use.total_ns)
-        text = _amount(longest, self.sampling)
+        text, place = _amount(longest, self.sampling), ""
         if len(devices) > 1:
             # Which device is spoken of.
             word = device_word(trace)
@@ -130,12 +137,16 @@ class KernelReport:
             host = f" of {longest.host}" if len(hosts) > 1 and longest.host else ""
             many = f"{units.count(len(devices))} {word}s"
             text = f"{many}; on {place}{host}, the busiest, {text}"
+            place = f" on the busiest {word}" if longest.device is None else f" on {place}{host}"
         text = f"{text[0].upper()}{text[1:]}"
         if not longest.total_ns:
             return f"{text}: no kernel time to analyze."
         if longest.headroom_ns is not None:
-            unused_text = _unused_text(longest, self.thresholds)
-            return f"{text}{unused_text}. {headroom_sentence(longest)}."
+            first = largest_headroom_sentence(
+                self.calls, longest, self.thresholds, vendor=trace.metadata.vendor, place=place
+            )
+            unknown_text = _unused_text(longest, self.thresholds, is_brief=bool(first))
+            return f"{first} {text}{unknown_text}. {headroom_sentence(longest)}.".lstrip()
         why = f"no hardware counters{_REMEDY if can_be_measured(trace) else ''}"
         if trace.metadata.format == "ncu":
             why = "no measured metric is a utilisation"

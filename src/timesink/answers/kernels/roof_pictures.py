@@ -290,7 +290,7 @@ class _Dot(msgspec.Struct, frozen=True):
     def tip(self) -> str:
         return (
             f"{self.name}: {units.share(self.share, 1)} of the time,"
-            f" {units.rate(self.flop_per_s, 'FLOP')},"
+            f" {units.brief_rate(self.flop_per_s, 'FLOP')},"
             f" {self.intensity:.3g} FLOP/byte{self.of_roof}"
         )
 
@@ -397,7 +397,9 @@ def _roof_lines(
         y = max(upwards(peak), free)
         yield draw.Line(frame.right, upwards(peak), frame.right + 8, y, draw.QUIET)
         yield draw.Label(frame.right + 12, y - 1, draw.cut_text(name, 11.5, _LABEL_ROOM - 20), 11.5)
-        yield draw.Label(frame.right + 12, y + 13, units.rate(peak, "FLOP"), 11.5, fill=draw.QUIET)
+        yield draw.Label(
+            frame.right + 12, y + 13, units.brief_rate(peak, "FLOP"), 11.5, fill=draw.QUIET
+        )
         free = y + 34
     if not bandwidth:
         return
@@ -408,7 +410,7 @@ def _roof_lines(
     x1, y1 = across(start), upwards(start * bandwidth)
     x2, y2 = across(end), upwards(end * bandwidth)
     yield draw.Line(x1, y1, x2, y2, draw.INK, 1.5)
-    label = f"DRAM {units.rate(bandwidth, 'B')}"
+    label = f"DRAM {units.brief_rate(bandwidth, 'B')}"
     # Above the slope there is nothing; the label ends where the line is some way up.
     place = max(0.62, min(0.95, (draw.text_width(label, 11.5) + 20) / max(x2 - x1, 1.0)))
     x, y = x1 + place * (x2 - x1), y1 + place * (y2 - y1)

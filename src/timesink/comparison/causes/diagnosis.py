@@ -57,7 +57,7 @@ from timesink.model.fitness import COMPARISON, STEP_TIME
 from timesink.model.intervals import Floats
 from timesink.model.schema import HOST_DEVICE
 from timesink.model.units import join_names
-from timesink.rules import make_cause, rules_for
+from timesink.rules import catalogue, make_cause, rules_for
 
 MIN_PUT_TOGETHER = 3
 """Cycles a side needs for a verdict after cycles were put together: these are few, long ones whose
@@ -560,5 +560,13 @@ def settled_edits(program: ProgramChange | None, ledger: Ledger) -> Iterator[Cau
         for ns, parts in ((edit.device_ns, _DEVICE_PARTS), (edit.host_ns, _HOST_PARTS)):
             for name, some in ledger.take(Demand(ns, parts, structural=True)).items():
                 taken[name] = taken.get(name, 0.0) + some
-        cause = make_cause(edit.cause, f"{edit.sentence} ({edit.place}).", evidence=edit.evidence)
+        sentence = f"{edit.sentence} ({edit.place})."
+        # What came is taken out again; what was there computes as before.
+        is_added = edit.sentence.endswith(" added") and "added" in catalogue()["causes"][edit.cause]
+        cause = make_cause(
+            edit.cause,
+            sentence,
+            evidence=edit.evidence,
+            advice="added" if is_added else "advice",
+        )
         yield replace(cause, cost_ns=sum(taken.values()), claims=largest_first(taken))

@@ -35,7 +35,7 @@ from timesink.comparison.steps.recorded_events import (
 )
 from timesink.model.intervals import Flags, Ints
 from timesink.model.schema import BEHAVIOUR, HOST_DEVICE
-from timesink.model.units import brief_ns
+from timesink.model.units import brief_ns, count_noun
 
 TOLERANCE = 1.25
 """Calls per step differ when they do so by more than this factor."""
@@ -369,9 +369,9 @@ def _group_cycles(fine: ProcessSteps, coarse: ProcessSteps, many: int) -> Proces
     in_groups = int((groups >= 0).sum())
     number = int(groups.max()) + 1
     note = (
-        f"{number} groups of {in_groups / number:.3g} steps each stand for the steps of "
-        f"{fine.label}, "
-        f"{how}; {len(groups) - in_groups} of {len(groups)} steps are in no complete group."
+        f"{count_noun(number, 'groups')} of {in_groups / number:.3g} steps each "
+        f"{'stands' if number == 1 else 'stand'} for the steps of {fine.label}, {how}; "
+        f"{len(groups) - in_groups} of {len(groups)} steps are in no complete group."
     )
     numbers = pl.DataFrame({"cycle": cycles["cycle"], "group": groups}).filter(pl.col("group") >= 0)
     together = _put_together(table, numbers).cast(fine.behaviour.schema)

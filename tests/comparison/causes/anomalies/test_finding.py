@@ -122,7 +122,7 @@ class TestFaults:
         anomaly_list = found_of("pcie_contention")
         assert [anomaly.id for anomaly in anomaly_list] == ["pcie_contention"]
         assert anomaly_list[0].share == pytest.approx(32 / 63, rel=0.02)
-        assert "of 63.00 GB/s it can carry" in anomaly_list[0].sentence
+        assert "of 63.0 GB/s it can carry" in anomaly_list[0].sentence
 
     def test_evidence_names_the_worst_cycle(self):
         levels = {"gpu_sm_frequency": ([345.0] * 11 + [300.0], "MHz")}
