@@ -15,7 +15,6 @@ from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
 import pytest
-from msgspec import structs
 
 import timesink
 from timesink.analyses.behaviour import recorded_anatomy, table
@@ -158,7 +157,7 @@ def remember_pairs() -> None:
     def remembered_pair(
         base: ProcessSteps, new: ProcessSteps, kind: str, *, detect_pct: float | None = None
     ) -> Pair:
-        sides = replace(base, source=""), structs.replace(new, source="")
+        sides = replace(base, source=""), replace(new, source="")
         content = BytesIO()
         try:
             _Contents(content).dump((*sides, kind, detect_pct, base.source == new.source))

@@ -8,7 +8,6 @@ from typing import Any
 
 import polars as pl
 import pytest
-from msgspec import structs
 
 from compared import (
     BUSY_HOST,
@@ -266,7 +265,7 @@ class TestNotes:
         pair = two_runs()
         base, new = (
             replace(pair.base, notes=("a", "b")),
-            structs.replace(pair.new, notes=("b", "c")),
+            replace(pair.new, notes=("b", "c")),
         )
         lines = section(pair_text(replace(pair, base=base, new=new)), "Notes")
         assert [line.strip() for line in lines] == ["both: b", "base: a", "new: c"]
@@ -418,7 +417,7 @@ class TestSeveral:
 
 
 def _with_rank(pair: Pair, rank: int) -> dict[str, Any]:
-    return {"base": replace(pair.base, rank=rank), "new": structs.replace(pair.new, rank=rank)}
+    return {"base": replace(pair.base, rank=rank), "new": replace(pair.new, rank=rank)}
 
 
 class TestWhatIsNotKnown:

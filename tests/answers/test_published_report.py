@@ -8,7 +8,6 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from msgspec import structs
 
 from compared import (
     HEALTHY,
@@ -155,9 +154,7 @@ class TestReport:
 
     def test_ranks_are_named_rather_than_processes(self):
         pair = two_runs()
-        ranked = replace(
-            pair, base=replace(pair.base, rank=3), new=structs.replace(pair.new, rank=3)
-        )
+        ranked = replace(pair, base=replace(pair.base, rank=3), new=replace(pair.new, rank=3))
         assert pair_md(ranked, "case").startswith(
             "# Strict Performance Comparison: case (Rank: 3)\n"
         )

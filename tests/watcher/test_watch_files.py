@@ -17,7 +17,6 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from msgspec import structs
 
 from live_cycles import MadeCycles
 from timesink.analyses.expected.live import LiveAlarm, LiveJudge
@@ -482,7 +481,7 @@ def test_incidents_of_an_earlier_watcher_count_for_their_hour(tmp_path):
         Incident(
             str(age),
             tmp_path,
-            {1: structs.replace(alarm(), raised_s=time.time() - age)},
+            {1: replace(alarm(), raised_s=time.time() - age)},
             ended_us=1,
         )
         for age in ages_s

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec import structs
 
 import timesink
 from builders import Event, python_call, write
@@ -163,7 +162,7 @@ def of_rank(rank: int, comparison: Comparison) -> Compared:
 
 
 def test_the_worst_rank_is_named(same, slower, tmp_path):
-    ranks = structs.replace(same, pairs=(of_rank(0, same), of_rank(1, slower)))
+    ranks = replace(same, pairs=(of_rank(0, same), of_rank(1, slower)))
     text = '[operators]\n"aten::gemm" = { max = "200 us", max_increase = "10%" }'
     for result in budgets(tmp_path, text, ranks):
         assert result.outcome == "failed"
@@ -198,8 +197,8 @@ def test_what_one_side_did_not_record_does_not_pass(slower, same, tmp_path, reco
     """Its time is not zero, it is not known."""
     other_side = {"base": "new run", "new": "base"}[recorded_in]
     (pair,) = same.pairs
-    with_modules_ = structs.replace(pair.pair, **{recorded_in: getattr(slower.pair, recorded_in)})
-    compared = structs.replace(same, pairs=(structs.replace(pair, pair=with_modules_),))
+    with_modules_ = replace(pair.pair, **{recorded_in: getattr(slower.pair, recorded_in)})
+    compared = replace(same, pairs=(replace(pair, pair=with_modules_),))
     text = '[modules]\n"Net_0" = { max = "1 us", max_increase = "5%" }'
     results = budgets(tmp_path, text, compared)
     assert [result.outcome for result in results] == states_of
@@ -267,9 +266,7 @@ def test_unequal_work_has_no_increase(slower, tmp_path):
     unequal = Workload(
         comparable=False, reasons=("One side has twice the layers.",), work_ratio=None
     )
-    comparison = structs.replace(
-        slower, pairs=(structs.replace(pair, pair=structs.replace(pair.pair, workload=unequal)),)
-    )
+    comparison = replace(slower, pairs=(replace(pair, pair=replace(pair.pair, workload=unequal)),))
     text = '[operators]\n"aten::gemm" = { max = "1 s", max_increase = "10%" }'
     most, increase = budgets(tmp_path, text, comparison)
     assert (most.outcome, increase.outcome) == ("passed", "unjudged")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from msgspec import structs
 
 from compared import comparison, frame, pair_of
 from timesink.answers.comparison.sentences import _ranges
@@ -34,9 +33,7 @@ def of_rank(rank: int, base_ms: float, new_ms: float, **times_ms: tuple[float, f
         for name, (a, b) in times_ms.items()
     ]
     pair = pair_of(cycle_times=cycles, times=frame(TIMES, *rows))
-    return replace(
-        pair, base=replace(pair.base, rank=rank), new=structs.replace(pair.new, rank=rank)
-    )
+    return replace(pair, base=replace(pair.base, rank=rank), new=replace(pair.new, rank=rank))
 
 
 def waiting_ranks(ranks: int, busy: int) -> list[Pair]:

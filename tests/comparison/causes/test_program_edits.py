@@ -8,7 +8,6 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from msgspec import structs
 
 import timesink.comparison.causes
 from call_trees import Call, copy, kernel, op, program, program_range, runtime
@@ -68,7 +67,7 @@ def below(name: str, call: Call, other: Call) -> tuple[list[list[Call]], list[li
 
 
 def all_with(**more: str) -> list[list[Call]]:
-    return [[replace(MM, **more), structs.replace(RELU, **more)]] * 3  # type: ignore[arg-type]
+    return [[replace(MM, **more), replace(RELU, **more)]] * 3  # type: ignore[arg-type]
 
 
 def of_size(size: int) -> list[Call]:

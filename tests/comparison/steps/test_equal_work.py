@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import polars as pl
 import pytest
-from msgspec import structs
 
 from programs import LAYER, batch, read_roles, role, without
 from timesink.comparison.steps.workload import check_workload, with_equal_work
@@ -59,7 +58,7 @@ def test_lengths_are_those_of_the_whole_group():
 
 
 def test_sides_may_be_swapped():
-    fine = structs.replace(layers(50), label="base")
+    fine = replace(layers(50), label="base")
     base, new = regroup(fine, replace(BATCHES, label="new"))
     assert cycles_of(base).height == 6
     assert cycles_of(new).height == 9
@@ -83,7 +82,7 @@ def test_groups_do_not_reach_over_a_pause():
     fine = layers(50)
     later = pl.when(pl.col("cycle") > 20).then(10**12).otherwise(0)
     behaviour = fine.behaviour.with_columns(pl.col("cycle_ts_ns") + later)
-    _, new = regroup(BATCHES, structs.replace(fine, behaviour=behaviour))
+    _, new = regroup(BATCHES, replace(fine, behaviour=behaviour))
     assert cycles_of(new).height == 5
     assert cycles_of(new)["cycle_dur_ns"].max() < 10**12
 
@@ -97,7 +96,7 @@ def with_counter(side, values):
         sigma=value / 10,
         unit=pl.lit("%", BEHAVIOUR.schema["unit"]),
     )
-    return structs.replace(side, behaviour=measured)
+    return replace(side, behaviour=measured)
 
 
 def test_a_constant_counter_stays_exactly_what_it_was():
@@ -116,7 +115,7 @@ def test_counters_are_means_weighted_by_time():
 def test_several_metrics_do_not_count_time_twice():
     fine = with_counter(layers(50), [5])
     other = fine.behaviour.with_columns(metric=pl.lit("gpu_temp", BEHAVIOUR.schema["metric"]))
-    _, new = regroup(BATCHES, structs.replace(fine, behaviour=pl.concat([fine.behaviour, other])))
+    _, new = regroup(BATCHES, replace(fine, behaviour=pl.concat([fine.behaviour, other])))
     kernels = new.behaviour.filter(pl.col("calls") == 4 * LAYERS)
     assert kernels["metric"].cast(pl.String).unique().sort().to_list() == [
         "gpu_sm_util",

@@ -266,7 +266,7 @@ class TestUnknownValues:
 
     def test_a_unit_that_only_one_side_knows_is_not_compared(self):
         other = self.known_and_not(12, None)
-        other = structs.replace(other, behaviour=other.behaviour.with_columns(mu=pl.col("mu") * 50))
+        other = replace(other, behaviour=other.behaviour.with_columns(mu=pl.col("mu") * 50))
         pair = compare_roles(self.known_and_not(12), other, "strict")
         assert not judge_pair(pair).counters
         assert sum("of unknown unit" in reason for reason in pair.workload.reasons) == 1
@@ -274,7 +274,7 @@ class TestUnknownValues:
     def test_values_at_the_end_of_all_numbers_raise_no_warning(self, recwarn):
         huge = self.known_and_not(12)
         table = huge.behaviour.with_columns(mu=pl.col("mu") * 1e306, dur_ns=-pl.col("dur_ns"))
-        pair = compare_roles(huge, structs.replace(huge, behaviour=table), "strict")
+        pair = compare_roles(huge, replace(huge, behaviour=table), "strict")
         judge_pair(pair)
         assert not recwarn.list
         assert pair.rows["mu_new"].to_list() == [1e308]

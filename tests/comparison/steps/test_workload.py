@@ -9,7 +9,6 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec import structs
 
 from programs import (
     ADD,
@@ -217,7 +216,7 @@ def with_host(full_role, sort, name, calls):
         pl.lit(calls, pl.Int64).alias("calls"),
         pl.lit(calls * 1000, pl.Int64).alias("dur_ns"),
     )
-    return structs.replace(full_role, behaviour=pl.concat([full_role.behaviour, rows]))
+    return replace(full_role, behaviour=pl.concat([full_role.behaviour, rows]))
 
 
 ON_HOST = ~ON_DEVICE
@@ -260,9 +259,7 @@ def test_lengths_by_unlike_clocks_are_said(said_by):
     kernels = new([batch(12)] * 9, anchor=GEMM if said_by == "anchor" else "step")
     if said_by == "no host events":
         kernels = without(kernels, ON_HOST)
-    kernels = structs.replace(
-        kernels, method={"method": "kernels", "anchor": None}.get(said_by, "marker")
-    )
+    kernels = replace(kernels, method={"method": "kernels", "anchor": None}.get(said_by, "marker"))
     there, back = check_workload(BASE, kernels), check_workload(kernels, BASE)
     sentence = "Steps of base are timed on the host, those of new on the device"
     assert there.comparable
@@ -323,9 +320,7 @@ def test_two_ratios_with_as_much_behind_them_are_none():
 @pytest.mark.parametrize("unknown", [None, 0])
 def test_calls_that_are_not_recorded_are_said(unknown):
     other = new([batch(12)] * 12)
-    other = structs.replace(
-        other, behaviour=other.behaviour.with_columns(calls=pl.lit(unknown, pl.Int64))
-    )
+    other = replace(other, behaviour=other.behaviour.with_columns(calls=pl.lit(unknown, pl.Int64)))
     workload = check_workload(BASE, other)
     assert workload.comparable
     assert workload.reasons[0].startswith("Calls are not recorded in new")
@@ -344,7 +339,7 @@ def _also_waiting(table: pl.DataFrame) -> pl.DataFrame:
 
 def test_equal_work_keeps_both_classes_of_a_function():
     layers = new([LAYER] * 48)
-    layers = structs.replace(
+    layers = replace(
         layers, behaviour=pl.concat([layers.behaviour, _also_waiting(layers.behaviour)])
     )
     base = replace(BASE, behaviour=pl.concat([BASE.behaviour, _also_waiting(BASE.behaviour)]))

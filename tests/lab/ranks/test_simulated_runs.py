@@ -8,7 +8,6 @@ from functools import cache
 import numpy as np
 import polars as pl
 import pytest
-from msgspec import structs
 
 from timesink.errors import UsageError
 from timesink.lab.ranks import CAUSE_OF_KIND, KINDS, Plan, Straggler, Truth
@@ -138,7 +137,7 @@ def test_a_little_is_little_although_the_host_is_ahead_of_the_device(kind):
     ],
 )
 def test_a_link_shows_where_groups_cross_and_a_bus_in_copies(plan, kind, separable, copies_slower):
-    run = carry_out(structs.replace(plan, stragglers=(Straggler(kind, rank=3),)))
+    run = carry_out(replace(plan, stragglers=(Straggler(kind, rank=3),)))
     assert run.truth.answers[0].separable is separable
     copies = {
         rank: trace.device.filter(pl.col("kind") == "memcpy")["dur_ns"].mean()
