@@ -45,7 +45,7 @@ class TestExposed:
 
     def test_calls_are_the_evidence_where_no_kernel_communicates(self):
         (finding,) = exposed_communication(read(STEP(1, 0, 100), O("gloo:all_reduce", 0, 50)))
-        assert finding.evidence[0].to_dict() == {
+        assert evidence_json(finding.evidence[0]) == {
             "kind": "call",
             "name": "gloo:all_reduce",
             "calls": 1,

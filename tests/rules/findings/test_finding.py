@@ -6,9 +6,11 @@ import re
 from collections.abc import Callable
 
 import pytest
+from msgspec import to_builtins
 
 from builders import training_trace
 from cases import DATA_LOADER, STEP, C, K, O, R, read, read_document
+from timesink.answers.analysis.finding_values import FindingJson
 from timesink.model.findings import HIGH, LOW, MEDIUM, SEVERITIES, RunFinding
 from timesink.model.trace import Trace
 from timesink.rules import find_all, rules_for
@@ -76,7 +78,7 @@ def test_severity(share: float, least: str, severity: str):
 
 
 def test_as_plain_data():
-    answer = find_all(bad_run())[0].to_dict()
+    answer = to_builtins(FindingJson.of(find_all(bad_run())[0]))
     assert list(answer) == [
         "rule",
         "severity",

@@ -69,7 +69,7 @@ class TestCause:
         assert finding.rule == "low-utilisation-sync-bound"
         # 730 us up to the copy, and the 50 us after it, when the host is behind.
         assert finding.share == pytest.approx(0.78)
-        call = finding.evidence[0].to_dict()
+        call = evidence_json(finding.evidence[0])
         assert (call["kind"], call["name"]) == ("call", "hipMemcpyWithStream")
 
     def test_another_long_call_holds_up_the_host(self):

@@ -143,7 +143,7 @@ class TestLowUse:
 class TestMemoryBound:
     def test_near_the_roof(self):
         finding = only(OTHER, use(ADD, 100_000, sm=10.0, dram=90.0))
-        assert (finding.id, AdviceJson.of(finding).cost_ns) == ("memory-bound-elementwise", None)
+        assert (finding.id, AdviceJson.of(finding).gain_ns) == ("memory-bound-elementwise", None)
         assert finding.advice == "Move fewer bytes: fusion (torch.compile), smaller data types."
 
     def test_optimizers_of_many_passes(self):
@@ -234,6 +234,6 @@ def test_launches_without_a_duration_or_a_name():
 
 def test_plain_data():
     answer = AdviceJson.of(only(OTHER, use(SGEMM, 100_000, sm=87.0)))
-    assert answer.cost_ns == 50_000
+    assert answer.gain_ns == 50_000
     assert answer.kernels == (SGEMM,)
     assert answer.device == H200.id
