@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import polars as pl
+from msgspec import structs
 
 from timesink.analyses.columns import encode
 from timesink.analyses.kernels.calls import Sampling
@@ -311,7 +312,7 @@ class Join(msgspec.Struct, frozen=True, eq=False):
     def to_dict(self) -> dict[str, Any]:
         """All but the rows, ready for JSON."""
         apart = ("rows", "how", "reason")
-        values = {name: value for name, value in vars(self).items() if name not in apart}
+        values = {name: value for name, value in structs.asdict(self).items() if name not in apart}
         return {**values, "steps": list(self.steps), "refused": self.refused, "reason": self.reason}
 
 
