@@ -102,14 +102,14 @@ def test_a_change_beyond_200_percent_is_a_factor_as_is_its_interval():
 
 
 def test_one_wait_is_singular():
-    edit = replace(EDIT, waits=1)
+    edit = structs.replace(EDIT, waits=1)
     assert "and +1 wait for the device per step." in program_lines(change(edit))[0]
 
 
 def test_without_a_change_of_steps_edits_are_no_causes():
     diagnosis = slow_clock(program=change(EDIT, new_ms=11))
     (changed,) = edits_blocks(diagnosis)
-    (table,) = edits_blocks(replace(diagnosis, verdict="incomparable"))
+    (table,) = edits_blocks(structs.replace(diagnosis, verdict="incomparable"))
     assert "cause" in {column.key for column in changed.columns}
     assert "cause" not in {column.key for column in table.columns}
 
@@ -120,9 +120,9 @@ def test_more_device_work_behind_a_slow_host_costs_nothing():
     assert hidden_work(hidden)[0] == (
         "The host is the bottleneck: more device work costs no step time, as host code hides it."
     )
-    busy = replace(hidden, cycle_time=CycleTime(25e6, 25e6, 0.0, (-5.0, 5.0), 0.9))
+    busy = structs.replace(hidden, cycle_time=CycleTime(25e6, 25e6, 0.0, (-5.0, 5.0), 0.9))
     assert hidden_work(busy) == []
-    assert hidden_work(replace(hidden, verdict="regression")) == []
+    assert hidden_work(structs.replace(hidden, verdict="regression")) == []
 
 
 def test_without_device_work_only_the_program_is_said():

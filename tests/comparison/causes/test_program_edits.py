@@ -192,7 +192,7 @@ def test_every_row_has_a_case(row: int):
 def test_swapped_sides_have_the_same_cause(number: int):
     _, base, new = CASES[number]
     there, back = change(base, new), change(new, base)
-    assert [cause.id for cause in there] == [cause.id for cause in back]
+    assert [cause.cause for cause in there] == [cause.cause for cause in back]
     assert [cause.device_ns for cause in there] == [-cause.device_ns for cause in back]
 
 
@@ -231,7 +231,7 @@ def test_a_cause_stands_for_its_consequences():
     full = op("aten::mm", kernel("ampere_sgemm_tn", 20))
     cast = op("aten::to", op("aten::_to_copy", kernel("cast", 1)))
     cause = only([[RELU, full, NORM]] * 3, [[RELU, cast, half, NORM]] * 3)
-    assert (cause.id, cause.device_ns, cause.launches) == ("precision_change", -11_000, 1)
+    assert (cause.cause, cause.device_ns, cause.launches) == ("precision_change", -11_000, 1)
 
 
 def test_a_slight_cause_does_not_stand_for_more_than_it():
@@ -240,13 +240,13 @@ def test_a_slight_cause_does_not_stand_for_more_than_it():
     full = op("aten::mm", kernel("ampere_sgemm_tn", 21))
     cast = op("aten::to", op("aten::_to_copy", kernel("cast", 900)))
     causes = change([[RELU, full, NORM]] * 3, [[RELU, cast, half, NORM]] * 3)
-    assert [cause.id for cause in causes] == ["casts", "precision_change"]
+    assert [cause.cause for cause in causes] == ["casts", "precision_change"]
 
 
 def test_a_graph_stands_for_all_that_it_replaces():
     graph = [[runtime("cudaGraphLaunch", kernel("gemm", 20), kernel("clamp", 3))]] * 3
     cause = only([[MM, RELU, WAIT]] * 3, graph)
-    assert (cause.id, cause.waits, cause.device_ns) == ("graph_capture", -1, 0)
+    assert (cause.cause, cause.waits, cause.device_ns) == ("graph_capture", -1, 0)
 
 
 def test_a_layer_stands_for_its_waits_and_for_the_longer_list_of_the_optimizer():
@@ -259,7 +259,7 @@ def test_a_layer_stands_for_its_waits_and_for_the_longer_list_of_the_optimizer()
     base = [[NORM, *READING * 3, step(5)]] * 3
     new = [[NORM, *READING * 4, step(6)]] * 3
     cause = only(base, new)
-    assert (cause.id, cause.waits) == ("added_layer", 1)
+    assert (cause.cause, cause.waits) == ("added_layer", 1)
     assert cause.sentence.startswith("One more layer (3 → 4): ")
 
 
@@ -268,7 +268,7 @@ def test_an_optimizer_that_does_something_else_is_no_consequence_of_a_layer():
         "Optimizer.step#AdamW.step", op("aten::_fused_adamw_", kernel("fused", 6))
     )
     causes = change([[NORM, *READING * 3, STEP]] * 3, [[NORM, *READING * 4, other]] * 3)
-    assert [cause.id for cause in causes] == ["added_layer", "optimizer"]
+    assert [cause.cause for cause in causes] == ["added_layer", "optimizer"]
 
 
 @pytest.mark.parametrize("shapes", ["recorded", "not recorded"])
@@ -288,7 +288,7 @@ def test_batches_of_uneven_length_come_before_the_call_that_draws_it(shapes: str
     )
     base, new = [cycle(64)] * 4, [cycle(size, *drawn) for size in (40, 64, 90, 72)]
     causes = change(base, new)
-    assert [cause.id for cause in causes] == ["workload_change", "added_layer", "host_code"]
+    assert [cause.cause for cause in causes] == ["workload_change", "added_layer", "host_code"]
     assert causes[0].sentence.startswith("Sizes of equal calls vary from step to step")
     back = change(new, base)[0]
     assert back.cause == "workload_change"
@@ -321,12 +321,12 @@ def test_a_kernel_that_autotuning_chose_anew_is_the_same_program():
 def test_a_choice_that_takes_longer_is_an_edit():
     base = convolution_steps("sm80_xmma_fprop_implicit_gemm_f16f16", 100)
     cause = only(base, convolution_steps("sm90_xmma_dgrad_tilesize_nhwc", 300))
-    assert (cause.id, cause.device_ns) == ("kernel_choice", 200_000)
+    assert (cause.cause, cause.device_ns) == ("kernel_choice", 200_000)
 
 
 def test_a_longer_prompt_is_no_choice_of_kernels():
     cause = only(*resized_attention())
-    assert cause.id == "workload_change"
+    assert cause.cause == "workload_change"
 
 
 @pytest.mark.parametrize("shapes", ["recorded", "not recorded"])
@@ -348,7 +348,7 @@ def test_other_sizes_own_the_device_time_of_their_calls_and_no_time_of_the_host(
         return [*products, *sums, step]
 
     cause = only([cycle(8, 20, "gemm", 90)] * 3, [cycle(12, 30, "gemm_other", 50)] * 3)
-    assert cause.id == "workload_change"
+    assert cause.cause == "workload_change"
     assert (cause.device_ns, cause.host_ns) == (50_000, 0)
 
 
@@ -366,7 +366,7 @@ def test_a_layer_more_keeps_its_backward_pass_where_sizes_differ_as_well():
         return [op("aten::begin"), *layer * layers, *losses, *back * layers]
 
     causes = change([cycle(3, 8)] * 3, [cycle(4, 16)] * 3)
-    assert {cause.id: cause.device_ns for cause in causes} == {
+    assert {cause.cause: cause.device_ns for cause in causes} == {
         "added_layer": (5 * 16 + 5 * 9) * 1000,
         "workload_change": 3 * 5 * 8 * 1000,
     }
@@ -380,7 +380,7 @@ def test_beams_come_before_the_operators_that_choose_among_them():
     topk = op("aten::topk", kernel("topk", 50))
     argmax = op("aten::argmax", kernel("argmax", 5))
     causes = change([[*plain, argmax]] * 3, [[*grown, topk, *[reorder] * 4]] * 3)
-    assert causes[0].id == "workload_change"
+    assert causes[0].cause == "workload_change"
     assert "4 times the work" in causes[0].sentence
 
 
@@ -391,7 +391,7 @@ def test_what_takes_most_comes_first_and_choices_of_libraries_last():
         op("enumerate(DataLoader)#"),
     )
     causes = change(steady(chosen[0]), [[loaded, *USUAL, chosen[1], reduced]] * 3)
-    assert [cause.id for cause in causes] == [
+    assert [cause.cause for cause in causes] == [
         "collective_change",
         "data_loading",
         "kernel_choice",

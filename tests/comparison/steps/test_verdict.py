@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import polars as pl
 import pytest
-from msgspec import structs
 
 from compared import BUSY_HOST, BUSY_LINK, SLOW_CLOCK, frame, pair_of, two_runs
 from many_roles import one_role
@@ -40,7 +39,7 @@ class TestCycles:
         assert cycle_change(lengths(10, 30, (19, 21), 0.1, n=3)) == "longer"
 
     def test_another_level_in_the_same_run_is_no_doubtful_change(self):
-        drift = structs.replace(lengths(10, 12, (-1, 5), 0.02), one_run=True)
+        drift = replace(lengths(10, 12, (-1, 5), 0.02), one_run=True)
         assert cycle_change(drift) == "cannot tell"
 
     def test_one_cycle_is_the_same_as_itself(self):

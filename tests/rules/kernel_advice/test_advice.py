@@ -235,5 +235,5 @@ def test_launches_without_a_duration_or_a_name():
 def test_plain_data():
     answer = AdviceJson.of(only(OTHER, use(SGEMM, 100_000, sm=87.0)))
     assert answer.gain_ns == 50_000
-    assert answer.kernels == (SGEMM,)
+    assert answer.kernels == [SGEMM]
     assert answer.device == H200.id

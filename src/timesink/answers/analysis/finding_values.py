@@ -25,9 +25,9 @@ class FindingJson(msgspec.Struct, frozen=True):
     saves_nothing: str
     """Why mending it alone saves nothing; empty where it does."""
     unknown_saving: str
-    overlaps: tuple[str, ...]
+    overlaps: list[str]
     """Empty: earlier versions listed findings here, and did not say what these save together."""
-    evidence: tuple[dict[str, str | float], ...]
+    evidence: list[dict[str, str | float]]
     """Kind and name of each, and what was measured, under names with the unit."""
     advice: str
 
@@ -45,8 +45,8 @@ class FindingJson(msgspec.Struct, frozen=True):
             gain_basis=finding.gain_basis,
             saves_nothing=finding.no_saving,
             unknown_saving=finding.unknown_saving,
-            overlaps=(),
-            evidence=tuple(map(evidence_json, finding.evidence)),
+            overlaps=[],
+            evidence=[evidence_json(evidence) for evidence in finding.evidence],
             advice=finding.advice,
         )
 

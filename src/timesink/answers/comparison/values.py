@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Sequence
+from dataclasses import is_dataclass
 from io import StringIO
 from itertools import zip_longest
 from math import isfinite
@@ -70,6 +71,19 @@ def _us(time_ns: float | None) -> float | None:
 def _finite(value: float | None) -> float | None:
     """A number JSON can hold."""
     return float(value) if value is not None and isfinite(value) else None
+
+
+def _plain(value: Any) -> Any:
+    """Records as dictionaries, and all that is in them; tuples as lists."""
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _plain(item) for name, item in value.items()}
+    return _plain(msgspec.to_builtins(value)) if _is_record(value) else value
+
+
+def _is_record(value: object) -> bool:
+    return isinstance(value, msgspec.Struct) or is_dataclass(value)
 
 
 def diagnosis(diagnosis: Diagnosis | None) -> dict[str, Any]:
@@ -185,13 +199,13 @@ def pair(compared_pair: Pair, diagnosis: Diagnosis | None = None) -> dict[str, A
 
     Numbers of `changes` and `findings` are places in its `times` and `rows`.
     """
-    lengths = msgspec.to_builtins(compared_pair.cycle_times)
+    lengths = _plain(compared_pair.cycle_times)
     return {
         "kind": compared_pair.kind,
         "headline": pair_headline(compared_pair, diagnosis),
         "base": role(compared_pair.base),
         "new": role(compared_pair.new),
-        "workload": msgspec.to_builtins(compared_pair.workload),
+        "workload": _plain(compared_pair.workload),
         "cycle_times": {
             "warm_up_cycles" if name == "warm_up" else name: value
             for name, value in lengths.items()
@@ -199,8 +213,8 @@ def pair(compared_pair: Pair, diagnosis: Diagnosis | None = None) -> dict[str, A
         },
         # Only where cycles without the profiler were timed: everything else has no such key.
         **({} if compared_pair.plain is None else {"plain": _plain_times(compared_pair.plain)}),
-        "changes": msgspec.to_builtins(judge_pair(compared_pair)),
-        "findings": msgspec.to_builtins(compared_pair.findings),
+        "changes": _plain(judge_pair(compared_pair)),
+        "findings": _plain(compared_pair.findings),
         "rows": rows(compared_pair.rows),
         "times": rows(compared_pair.times),
         "families": rows(compared_pair.families),
@@ -230,7 +244,7 @@ def _plain_times(plain: ComparedRuns) -> dict[str, Any]:
             **{
                 change.statistic: {
                     **_values_of(change, "base_ns", "new_ns", "change_pct"),
-                    "ci99_pct": msgspec.to_builtins(change.interval_pct),
+                    "ci99_pct": _plain(change.interval_pct),
                 }
                 for change in (decision.typical, decision.fast, decision.mean)
             },
@@ -254,7 +268,7 @@ def exploration(exploration: Exploration) -> dict[str, Any]:
         "distances": exploration.distances.tolist(),
         "threshold": exploration.threshold,
         "threshold_reason": exploration.threshold_reason,
-        "clusters": msgspec.to_builtins(exploration.clusters),
+        "clusters": _plain(exploration.clusters),
         "pairs": [
             {**diagnosis(verdict), **pair(compared_pair, verdict)}
             for compared_pair, verdict in pairs

@@ -266,7 +266,7 @@ class KernelReport:
                 "high_pct": _round_value(100 * self.thresholds.high),
             },
             "devices": [_device(use) for use in self.devices],
-            "advice": [AdviceJson.of(advice) for advice in self.advice],
+            "advice": [msgspec.to_builtins(AdviceJson.of(advice)) for advice in self.advice],
             "groups": {
                 by: without_noise(self.groups(by)).to_dicts()
                 for by in _IN_JSON
@@ -317,7 +317,7 @@ class AdviceJson(msgspec.Struct, frozen=True):
     gain_ns: int | None
     """None where no number is honest."""
     gain_basis: str
-    kernels: tuple[str, ...]
+    kernels: list[str]
     sentence: str
     advice: str
 
@@ -330,7 +330,7 @@ class AdviceJson(msgspec.Struct, frozen=True):
             share_pct=round(advice.share_pct, _DIGITS),
             gain_ns=round(advice.cost_ns) if advice.gain_basis else None,
             gain_basis=advice.gain_basis,
-            kernels=advice.kernels,
+            kernels=list(advice.kernels),
             sentence=advice.sentence,
             advice=advice.advice,
         )

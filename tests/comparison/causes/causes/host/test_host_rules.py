@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from msgspec import structs
 
 from slowed import MS, USUAL, Call, anomaly, causes
 
@@ -86,7 +85,7 @@ def test_twice_the_work_per_cycle_is_not_more_synchronisation() -> None:
 
 
 def test_waiting_for_data_is_found_with_the_loader() -> None:
-    (cause,) = causes(replace(USUAL, loading_ms=1.0), structs.replace(USUAL, loading_ms=20.0))
+    (cause,) = causes(replace(USUAL, loading_ms=1.0), replace(USUAL, loading_ms=20.0))
     assert cause.id == "data_loading"
     assert cause.evidence[0].function is not None
     assert cause.evidence[0].function.startswith("enumerate(DataLoader)")
@@ -151,7 +150,7 @@ GAPS = {f"aten::op{number}": 2.0 for number in range(8)}
 
 def test_gaps_that_all_grew_alike_have_none_to_blame() -> None:
     longer = {after: 1.5 * ms for after, ms in GAPS.items()}
-    assert causes(replace(USUAL, gaps_ms=GAPS), structs.replace(USUAL, gaps_ms=longer)) == ()
+    assert causes(replace(USUAL, gaps_ms=GAPS), replace(USUAL, gaps_ms=longer)) == ()
 
 
 @pytest.mark.parametrize("few", [1, 3])
@@ -159,14 +158,14 @@ def test_gaps_that_grew_beyond_the_others_are_told_one_by_one(few: int) -> None:
     longer = {
         after: ms + (10 if turn < few else 0) for turn, (after, ms) in enumerate(GAPS.items())
     }
-    cause_list = causes(replace(USUAL, gaps_ms=GAPS), structs.replace(USUAL, gaps_ms=longer))
+    cause_list = causes(replace(USUAL, gaps_ms=GAPS), replace(USUAL, gaps_ms=longer))
     assert [cause.id for cause in cause_list] == ["host_code"] * few
     assert sum(cause.cost_ns for cause in cause_list) == pytest.approx(few * 10 * MS, rel=0.1)
 
 
 def test_many_new_gaps_are_one_cause() -> None:
     new = {f"aten::new{number}": 4.0 for number in range(5)}
-    (cause,) = causes(replace(USUAL, gaps_ms=GAPS), structs.replace(USUAL, gaps_ms={**GAPS, **new}))
+    (cause,) = causes(replace(USUAL, gaps_ms=GAPS), replace(USUAL, gaps_ms={**GAPS, **new}))
     assert "in 5 places of the step, most of it between aten::new" in cause.sentence
     assert len(cause.evidence) == 4
     assert cause.cost_ns == pytest.approx(20 * MS, rel=0.1)
