@@ -78,7 +78,7 @@ def test_exposed_is_what_no_operator_overlaps():
 def test_nothing_is_said_about_devices():
     analysis = timesink.analyze(host_rank(0))
     texts = [
-        f"{finding.sentence} {finding.why} {finding.gain_basis}" for finding in analysis.findings
+        f"{finding.sentence} {finding.no_saving} {finding.gain_basis}" for finding in analysis.findings
     ]
     assert not [text for text in texts if "device" in text or "GPU" in text]
 
