@@ -74,7 +74,7 @@ CONSTANTS = (
     Constant("usual difference of counters", "comparison.causes.counter_levels", "_FLOOR"),
     Constant("own kernels slowed by others", "comparison.causes.environment_checks", "_SLOWER", 1),
     Constant("growth a lower clock must show", "comparison.causes.environment_checks", "_PART"),
-    Constant("chance of error", "analyses.statistics", "ALPHA"),
+    Constant("chance of error", "analyses.statistics.significance", "ALPHA"),
     Constant("least part of a cycle, causes", "comparison.causes.case", "MIN_SHARE"),
     Constant("slower than the rest, host code", "comparison.causes.case_functions", "CLEARLY"),
     Constant("cycles that may lack it", "comparison.causes.case_functions", "_NEARLY_ALWAYS", 1),

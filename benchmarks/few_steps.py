@@ -16,7 +16,7 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from timesink.analyses.statistics import ALPHA
+from timesink.analyses.statistics.significance import ALPHA
 from timesink.comparison.results import CycleTimes
 from timesink.comparison.steps.times import cycle_times
 

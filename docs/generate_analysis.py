@@ -8,7 +8,7 @@ from pathlib import Path
 
 from generated import write_or_check
 
-from timesink.answers.analysis.sections import user_name
+from timesink.answers.tables import user_name
 from timesink.answers.views import VIEWS, columns_of
 
 PAGE = Path(__file__).parent / "analysis_columns.md"

@@ -111,7 +111,10 @@ def _introduction() -> Iterator[str]:
     yield ""
     yield "`critical-path`, `slack` and the efficiency views use the clock of the answer: see"
     yield "[profiler_overhead.md](profiler_overhead.md)."
-    yield "In Python: `timesink.analyze(path).table(NAME)`."
+    yield "In Python: `timesink.analyze(path).table(NAME)`, with lengths of time in nanoseconds."
+    yield 'So in SQL: `timesink query trace.json.gz "select * from kernel_launches"`. Where a table'
+    yield "of the recording has the name, the view is `view_steps`, `view_memory` or"
+    yield "`view_collectives`."
     yield ""
     yield "The view links to its columns. *Needs* says what the recording must hold."
 

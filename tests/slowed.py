@@ -20,7 +20,7 @@ from timesink.analyses.behaviour.anatomy import (
     Anatomy,
 )
 from timesink.comparison.causes.diagnosis import attribution, find_causes
-from timesink.comparison.results import CycleTimes, Pair, ProcessSteps
+from timesink.comparison.results import CycleTimes, Pair, Process
 from timesink.comparison.steps.times import time_rows
 from timesink.comparison.steps.verdict import compare_roles
 from timesink.model.diagnosis import Component
@@ -103,7 +103,7 @@ USUAL = Program(
 
 def role(
     program: Program, label: str, seed: int = 0, cycles: int = 20, rank: int | None = None
-) -> ProcessSteps:
+) -> Process:
     """Cycles of a program on a host whose pace wanders, the same pace for all of its calls."""
     random = np.random.default_rng(seed)
     pace = 1 + 0.1 * np.sin(np.arange(cycles) * 0.8) + 0.01 * random.normal(size=cycles)
@@ -143,7 +143,7 @@ def role(
         cycles=pl.DataFrame(spans, CYCLE_SPANS, orient="row"),
         launches=pl.DataFrame(launches, LAUNCHES, orient="row"),
     )
-    return ProcessSteps(label, f"{label}.json", "7", behaviour(*rows), rank=rank, anatomy=anatomy)
+    return Process(label, f"{label}.json", "7", behaviour(*rows), rank=rank, anatomy=anatomy)
 
 
 def _times(program: Program, pace: float, random: np.random.Generator) -> dict[str, int]:

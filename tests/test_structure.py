@@ -12,7 +12,7 @@ from pathlib import Path
 import timesink
 from timesink.answers.views import VIEWS, load
 from timesink.rules import catalogue, rules_for
-from timesink.server import replies
+from timesink.server import former
 
 PACKAGE = Path(timesink.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -68,7 +68,7 @@ def test_what_is_named_as_text_is_there():
         assert callable(load(view.place, "timesink.analyses")), view.place
     for question in catalogue()["rules"]:
         assert all(callable(rule) for rule in rules_for(question))
-    text = Path(replies.__file__).read_text(encoding="utf-8")
+    text = Path(former.__file__).read_text(encoding="utf-8")
     for target in re.findall(r'"([a-z_]+:[a-z_]+)"', text):
         assert callable(load(target, "timesink.answers.plugin")), target
 
@@ -99,3 +99,25 @@ def is_there(name: str) -> bool:
     home, _, attribute = name.rpartition(".")
     module = import_module(home)
     return hasattr(module, attribute) or find_spec(name) is not None
+
+
+READERS = {
+    "formats": "large files and what they hold; `small_files` reads the others",
+    "recorder": "the standard library alone",
+    "runtime": "what the system says of processes",
+    "model/__init__.py": "tables of this package",
+    "output/html.py": "pages of this package",
+    "server/pages.py": "pages of this package",
+    "sources/kept_answers.py": "sealed answers",
+    "watcher/incident_desk.py": "counters, copied",
+    "watcher/notices.py": "what the system says of processes",
+    "lab": "what it wrote itself",
+}
+"""Who reads files, or JSON in them, without `formats.small_files`, and what."""
+
+
+def test_small_files_are_read_by_one_module():
+    direct = re.compile(r"json\.loads?\(|tomllib\.loads?\(|\.read_text\(|\.read_bytes\(\)")
+    paths = [file.relative_to(PACKAGE) for file, text in TEXTS.items() if direct.search(text)]
+    others = [path for path in paths if not {path.as_posix(), path.parts[0]} & set(READERS)]
+    assert others == []

@@ -17,11 +17,11 @@ from timesink.version import __version__
 if TYPE_CHECKING:
     from timesink.analyses.work import Work
     from timesink.analyses.work.own_formulas import formula
-    from timesink.answers.analysis.report import analyze
+    from timesink.answers.analysis.runs import analyze
     from timesink.answers.behaviour import behaviour
     from timesink.answers.comparison.history import history
+    from timesink.answers.comparison.report import compare
     from timesink.answers.comparison.slow_steps import diagnose
-    from timesink.answers.comparison.work import compare
     from timesink.answers.cycles import cycles
     from timesink.answers.kernels.reading import kernels
     from timesink.answers.what_if import whatif
@@ -37,9 +37,9 @@ _PUBLIC = {
     "TimesinkError": ("timesink.errors", "TimesinkError"),
     "formula": ("timesink.analyses.work.own_formulas", "formula"),
     "find_recordings": ("timesink.sources.discovery", "find_recordings"),
-    "analyze": ("timesink.answers.analysis.report", "analyze"),
+    "analyze": ("timesink.answers.analysis.runs", "analyze"),
     "behaviour": ("timesink.answers.behaviour", "behaviour"),
-    "compare": ("timesink.answers.comparison.work", "compare"),
+    "compare": ("timesink.answers.comparison.report", "compare"),
     "cycles": ("timesink.answers.cycles", "cycles"),
     "diagnose": ("timesink.answers.comparison.slow_steps", "diagnose"),
     "history": ("timesink.answers.comparison.history", "history"),

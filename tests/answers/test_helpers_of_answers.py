@@ -14,9 +14,9 @@ from timesink.answers.comparison.causes import (
     verdict_sentence,
 )
 from timesink.answers.comparison.slow_steps import diagnosis_document, spans
-from timesink.answers.info_report import run_query
+from timesink.answers.query import run_query
 from timesink.answers.views import check_group, find_view, load
-from timesink.comparison.inputs import with_faults
+from timesink.comparison.reading import with_faults
 from timesink.model.diagnosis import CycleTime, Diagnosis
 from timesink.model.findings import Cause
 from timesink.model.health import recording_notes

@@ -13,9 +13,9 @@ import pytest
 
 from compared_runs import SLOW_CLOCK, process_table, write_case, write_table, write_timeline
 from timesink.analyses.cycles import METHODS
-from timesink.answers.comparison.pairing import CYCLE_TYPES
 from timesink.cli import options as cli_options
 from timesink.cli import parts_of
+from timesink.comparison.pairing import CYCLE_TYPES
 
 Run = Callable[..., Any]
 Decline = Callable[..., tuple[str, str]]

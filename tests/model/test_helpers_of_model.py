@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
-import pytest
 
-from timesink.errors import UnreadableError, own_text
 from timesink.model.diagnosis import SteadyTimes
 from timesink.model.findings import RunFinding, gravest_first
 from timesink.model.intervals import enclosing_interval, resolve_overlaps
@@ -58,11 +54,6 @@ def test_holding() -> None:
         1,
         -1,
     ]
-
-
-def test_own_text() -> None:
-    with pytest.raises(UnreadableError, match="rules\\.txt:\\ no\\ such\\ file\\ or\\ directory"):
-        own_text(Path("rules.txt"), "--families", "give a file of rules")
 
 
 def test_count() -> None:

@@ -15,13 +15,14 @@ from timesink.answers.comparison.budget_file import (
     increase,
     time_ns,
 )
-from timesink.answers.comparison.gate_result import Limit, unseen, unseen_pct
+from timesink.answers.comparison.gate_result import unseen
 from timesink.comparison.causes.counter_levels import chance
 from timesink.comparison.causes.device import precision
 from timesink.comparison.causes.diagnosis import unexplained_changes
 from timesink.comparison.causes.environment import relief_sentence
 from timesink.comparison.causes.slow_steps import CycleSplit, excesses, split_cycles
-from timesink.comparison.results import ProcessSteps
+from timesink.comparison.gate.verdict import Limit, unseen_pct
+from timesink.comparison.results import Process
 from timesink.model.diagnosis import Component, CycleTime
 from timesink.model.findings import Anomaly, Cause, Evidence, Finding, RunFinding, Straggler
 from timesink.rules import Steps
@@ -106,10 +107,10 @@ def test_time_inside_of_steps():
 def test_slow_cycles_by_length_and_by_function():
     lengths = [10, 10, 11, 10, 30, 10, 11, 10]
     table = pl.DataFrame({"cycle": range(1, 9), "cycle_dur_ns": lengths})
-    assert split_cycles(ProcessSteps("run", "run.csv", "7", table)).slow == (5,)
+    assert split_cycles(Process("run", "run.csv", "7", table)).slow == (5,)
     rows = {"cycle": [1, 2, 3, 4], "function": "f", "device": "Host"}
     times = {"cycle_dur_ns": [10, 10, 10, 50], "dur_ns": [5, 5, 5, 45]}
-    role = ProcessSteps("run", "run.csv", "7", pl.DataFrame({**rows, **times}))
+    role = Process("run", "run.csv", "7", pl.DataFrame({**rows, **times}))
     slow_cycles = excesses(role, CycleSplit((1, 2, 3), (4,), (), (), (), 10.0))
     assert [
         (slow_cycle.cycle, slow_cycle.function, slow_cycle.time_ns) for slow_cycle in slow_cycles

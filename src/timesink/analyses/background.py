@@ -22,6 +22,7 @@ from timesink.analyses.columns import (
 from timesink.analyses.forest import is_python_region, nest_calls, pre_order
 from timesink.analyses.links import launching_calls
 from timesink.model import vendors
+from timesink.model.arrays import prefix_sums
 from timesink.model.intervals import Flags, Ints
 from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.trace import Trace
@@ -166,7 +167,7 @@ def _waits_for(stretches: tuple[Ints, Ints], other: _BusyThread) -> bool:
     if not len(begin) or not len(other.busy_start):
         return False
     length = other.busy_end - other.busy_start
-    so_far = np.append(0, np.cumsum(length))
+    so_far = prefix_sums(length)
 
     def worked(moment: Ints) -> Ints:
         before = np.searchsorted(other.busy_start, moment, side="right")

@@ -27,7 +27,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.analyses.columns import host_columns, memoize_per_trace, sums_by
+from timesink.analyses.columns import host_columns, memoize_per_trace
 from timesink.analyses.forest import (
     DATA_LOADER,
     MODULE,
@@ -47,6 +47,14 @@ from timesink.analyses.modules import backward_passes, is_module_call, link_back
 from timesink.analyses.names import LIGHTNING, LIGHTNING_ACTION, LIGHTNING_MODULE
 from timesink.analyses.operators import node_times
 from timesink.model import intervals
+from timesink.model.arrays import (
+    exclusive_cumsum,
+    grouped_cumsum,
+    prefix_sums,
+    ragged_ranges,
+    run_starts,
+    sums_by,
+)
 from timesink.model.intervals import Flags, Ints
 from timesink.model.trace import Trace
 
@@ -205,9 +213,7 @@ def _arrange_calls(
         np.add.at(size, parent[level], size[level])
     place = np.zeros(len(parent), dtype=np.int64)
     for level in levels:
-        before = np.cumsum(size[level]) - size[level]
-        first = np.append(True, np.diff(parent[level]) != 0)
-        before -= np.maximum.accumulate(np.where(first, before, 0))
+        before = grouped_cumsum(size[level], run_starts(parent[level])) - size[level]
         place[level] = before + np.where(parent[level] < 0, 0, place[parent[level]] + 1)
     order = np.argsort(place)
     return CallTree(
@@ -223,13 +229,11 @@ def _arrange_calls(
 def _levels(parent: Ints, by_parent: Ints) -> Iterator[Ints]:
     """Calls on top, then those they make, and so on; children of one caller stay together."""
     counts = np.bincount(parent + 1, minlength=len(parent) + 1)
-    first = np.cumsum(counts) - counts
+    first = exclusive_cumsum(counts)
     level = by_parent[: counts[0]]
     while len(level):
         yield level
-        many = counts[level + 1]
-        skipped = np.repeat(first[level + 1] - (np.cumsum(many) - many), many)
-        level = by_parent[skipped + np.arange(len(skipped))]
+        level = by_parent[ragged_ranges(first[level + 1], counts[level + 1])]
 
 
 Pairs: TypeAlias = list[tuple[int, int]]
@@ -306,8 +310,7 @@ class CallCosts(msgspec.Struct, frozen=True, eq=False):
     def of(self, roots: Ints) -> Cost:
         """What these calls cost with everything below them."""
         host, device, sizes = self.times[0, roots], self.times[1, roots], self.size[roots]
-        skipped = np.repeat(roots - (np.cumsum(sizes) - sizes), sizes)
-        below = skipped + np.arange(len(skipped))
+        below = ragged_ranges(roots, sizes)
         return Cost(
             host_ns=int(host.sum()),
             device_ns=int(device.sum()),
@@ -343,7 +346,7 @@ def costs_of(trace: Trace, tree: CallTree | None = None) -> CallCosts:
     times = times[:, tree.node]
     directly_inside = inside & ~passes & passes[tree.parent]
     for values in times:
-        before = np.concatenate([[0], np.cumsum(np.where(directly_inside, values, 0))])
+        before = prefix_sums(np.where(directly_inside, values, 0))
         places = np.flatnonzero(passes)
         values[places] = before[places + tree.size[places]] - before[places]
     return CallCosts(

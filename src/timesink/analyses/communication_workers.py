@@ -5,7 +5,6 @@ Only lengths are compared between workers, so their clocks need not agree.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,8 +13,6 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.columns import (
-    Groups,
-    combine_codes,
     dense_codes,
     device_kinds,
     memoize_per_trace,
@@ -34,7 +31,9 @@ from timesink.analyses.communication_calls import (
     volume,
 )
 from timesink.analyses.steps import bounds_of, find_steps, role_ranges
+from timesink.formats.small_files import DamagedError, decode_small_json
 from timesink.model import intervals
+from timesink.model.arrays import Groups, combine_codes
 from timesink.model.intervals import Flags, Ints
 from timesink.model.schema import KERNEL_KINDS
 from timesink.model.trace import Trace
@@ -152,8 +151,8 @@ def _expected_workers(group: Mapping[str, Any], ranks: Mapping[str, int | None])
         members = {group["src_rank"], group["dst_rank"]}
     elif group["group_ranks"] is not None:
         try:
-            members = set(json.loads(group["group_ranks"]))
-        except (ValueError, TypeError):  # long lists are cut
+            members = set(decode_small_json(group["group_ranks"].encode(), "ranks", "", list))
+        except (DamagedError, TypeError):  # long lists are cut
             members = set()
     else:
         # Nobody says who is in the group: everybody, if it is large enough for that.

@@ -16,12 +16,12 @@ from timesink.analyses.columns import (
     host_names,
     memoize_per_trace,
     start_and_end,
-    sums_by,
     values_at,
 )
 from timesink.analyses.forest import OPERATOR, call_forest
 from timesink.analyses.links import link_launches, origin_rows
 from timesink.analyses.steps import step_at
+from timesink.model.arrays import sums_by
 from timesink.model.intervals import Flags, Ints
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace

@@ -15,7 +15,6 @@ from timesink.analyses.columns import (
     host_names,
     memoize_per_trace,
     start_and_end,
-    sums_by,
     values_at,
 )
 from timesink.analyses.device_activities import (
@@ -29,6 +28,7 @@ from timesink.analyses.device_activities import (
 from timesink.analyses.forest import OPERATOR, call_forest
 from timesink.analyses.steps import find_steps, role_ranges, step_at
 from timesink.model import intervals, vendors
+from timesink.model.arrays import sums_by
 from timesink.model.intervals import Flags, IntervalSet, Ints
 from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.trace import Trace

@@ -16,7 +16,6 @@ from timesink.analyses.columns import (
     host_kinds,
     memoize_per_trace,
     start_and_end,
-    sums_by,
 )
 from timesink.analyses.forest import (
     ROLE_NAMES,
@@ -30,6 +29,7 @@ from timesink.analyses.forest import (
 from timesink.analyses.links import Links, link_launches
 from timesink.analyses.names import has_tensor_cores, is_eligible, tensor_core_use, without_address
 from timesink.model import intervals
+from timesink.model.arrays import sums_by
 from timesink.model.intervals import Flags, Ints
 from timesink.model.schema import BUSY_KINDS, KERNEL_KINDS
 from timesink.model.trace import Trace

@@ -23,7 +23,7 @@ from timesink.analyses.cycles import Cycles
 from timesink.analyses.cycles.search import find_cycles
 from timesink.answers.tables import short_labels
 from timesink.answers.views import listed_table
-from timesink.comparison.inputs import with_faults
+from timesink.comparison.reading import with_faults
 from timesink.errors import UnreadableError, UsageError
 from timesink.formats import Progress
 from timesink.model import units

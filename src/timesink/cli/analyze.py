@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING
 from timesink.answers.views import GROUPS, VIEWS, check_group
 from timesink.cli import print_stderr
 from timesink.cli.options import (
-    CHOICE,
     add_engine_options,
     add_format,
     add_input,
@@ -27,6 +26,7 @@ from timesink.cli.options import (
     add_output,
     add_top,
     engine_from,
+    input_from,
     not_empty,
     read_options,
 )
@@ -34,7 +34,7 @@ from timesink.cli.outputs import check_answer, format_of, give, give_document, g
 from timesink.errors import UsageError
 
 if TYPE_CHECKING:
-    from timesink.answers.analysis.run_list import RunList
+    from timesink.answers.analysis.runs import RunList
 
 _FORMATS = ("text", "json", "md", "csv", "html")
 _WIDEST = 160
@@ -73,22 +73,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Analyse what the options name and say it as they ask."""
-    form, chosen = format_of(options, _FORMATS), (options.sort, options.filter)
+    form = format_of(options, _FORMATS)
     # Where a table is to be ordered and none is named, it is that of operators.
-    view = options.view or ("operators" if any(chosen) else None)
+    view = options.view or ("operators" if options.sort or options.filter else None)
     if form == "html" and view is not None:
         raise UsageError("a single table has no page", "leave out --view, or try --format md")
     if form == "csv" and view is None:
         raise UsageError("csv holds one table", "choose it with --view, e.g. --view operators")
     check_group(options.group_by, view)
-    check_answer(options, form, options.path)
-    from timesink.answers.analysis.report import Analysis  # noqa: PLC0415 - --help should not wait for it
-    from timesink.answers.analysis.run_list import analyze_place  # noqa: PLC0415
+    source = input_from(options)
+    check_answer(options, form, source)
+    from timesink.answers.analysis.report import Analysis, view_table  # noqa: PLC0415 - --help should not wait for it
+    from timesink.answers.analysis.runs import analyze_place  # noqa: PLC0415
 
-    names = ("steps", "group_by", "device", "peaks", "formulas", *CHOICE)
+    names = ("steps", "group_by", "device", "peaks", "formulas")
     with read_options(options, *names) as reading:
         analysis = analyze_place(
-            options.path, **reading, clock=options.clock or "corrected", engine=engine_from(options)
+            source, **reading, clock=options.clock or "corrected", engine=engine_from(options)
         )
     if not isinstance(analysis, Analysis):
         _give_list(analysis, form, options)
@@ -99,21 +100,12 @@ def run(options: argparse.Namespace) -> int:
         return 0
     if view is not None and form in {"csv", "json"}:
         # A table for programs has every column; why it is empty is said beside it.
-        from timesink.answers.analysis.sections import (  # noqa: PLC0415
-            absence,
-            chosen_rows,
-            in_microseconds,
-            lists_as_text,
-        )
-
-        table = in_microseconds(chosen_rows(analysis.table(view, clock=clock), *chosen))
-        if table.is_empty():
-            about = VIEWS[view]
-            is_of_roofs = about.is_of_roofs
-            absence_note = absence(view, analysis.efficiency) if is_of_roofs else about.absent
-            print_stderr("; ".join(filter(None, (absence_note.reason, absence_note.hint))))
-        top_rows = table if options.top is None else table.head(options.top)
-        give_frame(top_rows if form == "json" else lists_as_text(top_rows), form, options.output)
+        table = view_table(analysis, view, clock=clock, shares=False)
+        table = table.pick(options.sort, options.filter)
+        if table.frame.is_empty():
+            absent = table.absent or table.view.absent
+            print_stderr("; ".join(filter(None, (absent.reason, absent.hint))))
+        give_frame(table.for_programs(form, options.top), form, options.output)
         return 0
     from timesink.answers.analysis.document import analysis_document, analysis_report, view_document  # noqa: PLC0415
 
@@ -123,17 +115,8 @@ def run(options: argparse.Namespace) -> int:
         document = analysis_document(analysis, rows=options.top or _TOP, brief=True)
         give_document(document, form, options.output)
     else:
-        from timesink.analyses.device_utilisation import timeline  # noqa: PLC0415
-
-        start, _ = timeline(analysis.origin_trace(clock))
         document = view_document(
-            analysis,
-            view,
-            start_ns=start,
-            rows=options.top,
-            sort=options.sort,
-            fits=options.filter,
-            clock=clock,
+            analysis, view, rows=options.top, sort=options.sort, fits=options.filter, clock=clock
         )
         give_document(document, form, options.output, _WIDEST)
     return 0
@@ -141,7 +124,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _give_list(answers: RunList, form: str, options: argparse.Namespace) -> None:
     """Hand over one answer for each of several runs."""
-    from timesink.answers.analysis.run_list import run_list_document  # noqa: PLC0415
+    from timesink.answers.analysis.runs import run_list_document  # noqa: PLC0415
 
     if options.view is not None or any((options.sort, options.filter)):
         first = shlex.quote(answers.runs[0].path)

@@ -25,7 +25,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from timesink.answers.comparison.gate_result import Gate, Limit
+from timesink.answers.comparison.naming import pair_title
 from timesink.cli import outputs, print_stderr
 from timesink.cli.options import (
     add_cycle_options,
@@ -41,6 +41,7 @@ from timesink.cli.options import (
     not_empty,
     read_options,
 )
+from timesink.comparison.gate.verdict import Limit
 from timesink.errors import (
     AmbiguousError,
     MissingPathError,
@@ -50,14 +51,14 @@ from timesink.errors import (
     UsageError,
 )
 from timesink.model import units
+from timesink.model.findings import GateCheck
 from timesink.sources import without_password
 from timesink.sources.ab_folder import is_ab
 
 if TYPE_CHECKING:
     from timesink.answers.comparison.budget_file import Budget
-    from timesink.answers.comparison.pairing import Compared
-    from timesink.answers.comparison.report import Comparison
-    from timesink.model.findings import GateCheck
+    from timesink.answers.comparison.gate_result import Gate
+    from timesink.comparison.results import Comparison, Pair
 
 
 # Whether NEW passes: `--fail-on` and `--budget`.
@@ -263,7 +264,7 @@ def _give_answer(
             _give(program_csv(compared_pair, options.view, options.top), options.output)
             return
         notices = [*_warnings(comparison), *_said_of_table(compared_pair, options.table)]
-        _give(table_csv(compared_pair.pair, options.table, options.top), options.output, notices)
+        _give(table_csv(compared_pair, options.table, options.top), options.output, notices)
     else:
         notices = list(_warnings(comparison) if form == "json" else _unequal_work(comparison))
         # A gate says itself that work is unlike.
@@ -272,7 +273,7 @@ def _give_answer(
         _give(text, options.output, () if is_said else notices)
 
 
-def _only_pair(comparison: Comparison) -> Compared:
+def _only_pair(comparison: Comparison) -> Pair:
     """The pair of a table; of several, none is meant more than another."""
     pairs = comparison.all_pairs
     if len(pairs) == 1:
@@ -283,10 +284,10 @@ def _only_pair(comparison: Comparison) -> Compared:
         # Groups of roles are what they are; of other pairs one can be named.
         which, choose = f"of {len(comparison.exploration.clusters)} groups of processes", ""
     else:
-        from timesink.answers.comparison.pairing import as_options  # noqa: PLC0415
+        from timesink.answers.comparison.naming import as_options, choices_of, pair_names  # noqa: PLC0415
 
-        which = units.join_names(comparison.pair_names, 4, "; ")
-        options = as_options(comparison.choices)
+        which = units.join_names(pair_names(comparison.all_pairs), 4, "; ")
+        options = as_options(choices_of(comparison))
         named = f"choose one, as with {options}" if options else "give the files of one pair"
         choose = f"{named}, or "
     raise AmbiguousError(
@@ -303,20 +304,19 @@ def _nothing_to_compare() -> NotFoundError:
     )
 
 
-def _said_of_table(compared_pair: Compared, table: str | None) -> Iterator[str]:
+def _said_of_table(compared_pair: Pair, table: str | None) -> Iterator[str]:
     """That a CSV holds times where nobody asked for them, or why it holds no rows."""
     from timesink.answers.comparison.values import table_of  # noqa: PLC0415
 
-    if table is None and table_of(compared_pair.pair, None) == "times":
+    if table is None and table_of(compared_pair, None) == "times":
         yield (
-            f"{compared_pair.title}: no counter was recorded in base or new; this is the time "
-            "of each "
-            "function (--table times)"
+            f"{pair_title(compared_pair)}: no counter was recorded in base or new; this is the "
+            "time of each function (--table times)"
         )
-    if table == "families" and compared_pair.pair.families.is_empty():
+    if table == "families" and compared_pair.families.is_empty():
         from timesink.answers.comparison.changes import NO_FAMILIES  # noqa: PLC0415
 
-        yield f"{compared_pair.title}: {NO_FAMILIES}"
+        yield f"{pair_title(compared_pair)}: {NO_FAMILIES}"
 
 
 def _warnings(comparison: Comparison) -> Iterator[str]:
@@ -327,10 +327,11 @@ def _warnings(comparison: Comparison) -> Iterator[str]:
 
 def _unequal_work(comparison: Comparison) -> Iterator[str]:
     for compared_pair in comparison.all_pairs:
-        workload = compared_pair.pair.workload
+        workload = compared_pair.workload
         if not workload.comparable:
             why = " ".join(workload.reasons)
-            yield f"{compared_pair.title}: base and new do not do the same work per step. {why}"
+            name = pair_title(compared_pair)
+            yield f"{name}: base and new do not do the same work per step. {why}"
 
 
 # What `timesink compare -o DIR` writes: tables, reports and JSON, and what a gate says of them.
@@ -544,7 +545,7 @@ def _compare(options: argparse.Namespace) -> Comparison:
         read_options(options, *names) as reading,
     ):
         # --help does not wait for this.
-        from timesink.answers.comparison.work import compare  # noqa: PLC0415
+        from timesink.answers.comparison.report import compare  # noqa: PLC0415
 
         return compare(
             *options.paths,

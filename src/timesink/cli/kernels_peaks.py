@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from timesink.cli import outputs, print_stderr
 from timesink.cli.options import (
-    CHOICE,
     add_choice,
     add_format,
     add_option,
@@ -22,6 +21,7 @@ from timesink.cli.options import (
     argument_error,
     fraction,
     fraction_or_all,
+    input_from,
     not_empty,
     percentage,
     read_options,
@@ -112,14 +112,22 @@ def _device_name(text: str) -> str:
 def run_kernels(options: argparse.Namespace) -> int:
     """Report on what the options name, as they ask."""
     form = outputs.format_of(options, _FILES)
-    _check(options, form)
+    _refuse_mixed(options, form)
+    from timesink.sources.discovery import input_of  # noqa: PLC0415 - --help should not wait for it
+
+    # Worker, span and rank choose among timelines.
+    timeline = None if options.trace is None else input_from(options, options.trace)
+    sources = [
+        input_from(options, path) if timeline is None else input_of(path) for path in options.paths
+    ]
+    outputs.check_answer(options, form, *sources, timeline, options.families, options.peaks)
     from timesink.answers.kernels.reading import kernels  # noqa: PLC0415 - --help should not wait for it
 
-    names = ("trace", "families", "low", "every", "peaks", "device", "min_aligned", *CHOICE)
+    names = ("families", "low", "every", "peaks", "device", "min_aligned")
     reports = []
-    for path in options.paths:
+    for source in sources:
         with read_options(options, *names) as reading:
-            reports.append(kernels(path, **reading))
+            reports.append(kernels(source, trace=timeline, **reading))
     refused = _refusal(reports[0])
     is_full_answer = options.by is None and not options.calls
     if refused is not None and not (is_full_answer and form == "json"):
@@ -136,10 +144,12 @@ def run_kernels(options: argparse.Namespace) -> int:
         _give_data(reports, options, form)
     elif form in _DRAWN:
         from timesink.answers.kernels.pictures import draw  # noqa: PLC0415
-        from timesink.output.pictures import to_png, to_svg  # noqa: PLC0415
+        from timesink.output.pictures import to_svg  # noqa: PLC0415
 
         drawing = draw(reports, options.picture)
         if form == "png":
+            from timesink.output.png import to_png  # noqa: PLC0415
+
             outputs.write_bytes(to_png(drawing), options.output)
         else:
             outputs.give(to_svg(drawing).removesuffix("\n"), options.output)
@@ -151,7 +161,7 @@ def run_kernels(options: argparse.Namespace) -> int:
     return 0
 
 
-def _check(options: argparse.Namespace, form: str) -> None:
+def _refuse_mixed(options: argparse.Namespace, form: str) -> None:
     """Refuse what cannot work before the long work starts."""
     several = len(options.paths) > 1
     if several and options.trace is not None:
@@ -175,8 +185,6 @@ def _check(options: argparse.Namespace, form: str) -> None:
             f"every call is one call: --sort {options.sort} does not order them",
             f"choose from {', '.join(_SORTS_OF_CALLS)}",
         )
-    sources = (*options.paths, options.trace, options.families, options.peaks)
-    outputs.check_answer(options, form, *sources)
 
 
 def _refusal(report: KernelReport) -> TimesinkError | None:

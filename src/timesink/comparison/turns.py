@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from timesink.analyses.statistics.repeats import Decision, TimedRun, decide, next_sides, timed_runs
+from timesink.comparison.repeated_runs import Decision, TimedRun, decide, next_sides, timed_runs
 from timesink.errors import CollectError, TimesinkError
 from timesink.model.diagnosis import SIDES, UNDECIDED
 from timesink.recorder.counter_probes import wanted_counters

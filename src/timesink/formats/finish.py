@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from timesink.model import units
 from timesink.model.health import MAX_TIMES_FULL, HealthEntry, merge_entries
-from timesink.model.intervals import IntervalSet, partially_overlapping
+from timesink.model.intervals import IntervalSet, partially_overlapping, union_starts
 from timesink.model.launches import (
     LAUNCH_KINDS,
     has_external_id_only,
@@ -188,7 +188,7 @@ def _overlapping_slices(busy: pl.DataFrame) -> HealthEntry:
         later, earlier = int(order[early]), int(order[np.argmax(ends[:early])])
         return f"{_name(rows, earlier)} and {_name(rows, later)}, stream {rows['stream'][later]}"
 
-    early = np.flatnonzero(starts[1:] < np.maximum.accumulate(ends)[:-1]) + 1
+    early = np.flatnonzero(~union_starts(starts, ends))
     return _entry("overlapping_slices", early, example)
 
 

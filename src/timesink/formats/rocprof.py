@@ -149,7 +149,7 @@ class Strings(msgspec.Struct, frozen=True):
     marker_api: msgspec.Raw = msgspec.Raw(b"[]")
 
 
-class Process(msgspec.Struct, frozen=True):
+class ProcessRecords(msgspec.Struct, frozen=True):
     """One entry of the file; its lists stay raw until their shape is known."""
 
     metadata: msgspec.Raw = msgspec.Raw(b"{}")
@@ -161,7 +161,7 @@ class Process(msgspec.Struct, frozen=True):
 
 
 class File(msgspec.Struct, frozen=True):
-    processes: list[Process] = msgspec.field(name="rocprofiler-sdk-tool")
+    processes: list[ProcessRecords] = msgspec.field(name="rocprofiler-sdk-tool")
 
 
 def _decode_all(
@@ -408,7 +408,7 @@ def read(source: SourceFile, options: ReadOptions) -> Trace:  # noqa: ARG001
     return finish_trace(metadata, {**frames, "tracks": tracks}, health)
 
 
-def _load(source: SourceFile) -> tuple[list[Process], list[HealthEntry]]:
+def _load(source: SourceFile) -> tuple[list[ProcessRecords], list[HealthEntry]]:
     """The processes of a file, and what was wrong with its packing and its letters."""
     content, health = source.content()
     try:
@@ -434,7 +434,7 @@ def _load(source: SourceFile) -> tuple[list[Process], list[HealthEntry]]:
 
 
 def _names_of(
-    process: Process, facts: ProcessFacts, gpus: Sequence[Agent], health: list[HealthEntry]
+    process: ProcessRecords, facts: ProcessFacts, gpus: Sequence[Agent], health: list[HealthEntry]
 ) -> Names:
     kinds = _decode_all(process.strings.buffer_records, Operations, "operations", health)
     symbols = _decode_all(process.kernel_symbols, Symbol, "kernel_symbols", health)

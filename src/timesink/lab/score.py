@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from timesink.answers.comparison.work import compare
+from timesink.answers.comparison.report import compare
 from timesink.comparison.causes.diagnosis import diagnose
 from timesink.comparison.causes.joint_diagnosis import diagnose_together
 from timesink.comparison.results import Pair
@@ -384,7 +384,7 @@ class FoundCase:
 
     def pairs(self, *, cache: bool = True) -> tuple[Pair, ...]:
         """Every process of the run with the fault beside that of the other."""
-        return tuple(pair.pair for pair in compare(self.base, self.new, cache=cache).pairs)
+        return compare(self.base, self.new, cache=cache).pairs
 
 
 def fault_files(folder: Path) -> list[Path]:

@@ -56,6 +56,16 @@ def duration_ns(value: float) -> str:
     return _in_units(value, 1000, _TIME_UNITS, _digits)
 
 
+def time_scale(longest_ns: float) -> tuple[float, str]:
+    """The unit that suits times up to this one, as nanoseconds and as text.
+
+    >>> time_scale(2_500_000)
+    (1000000, 'ms')
+    """
+    unit = duration_ns(longest_ns).rsplit(" ", 1)[1]
+    return 1000 ** _TIME_UNITS.index(unit), unit
+
+
 def _in_units(value: float, step: int, units: Sequence[str], digits: Callable[[float], str]) -> str:
     """In the first of the units, each of them `step` times the one before, that is large enough."""
     for power, unit in enumerate(units):

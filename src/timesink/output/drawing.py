@@ -263,6 +263,15 @@ def nice_ticks(low: float, high: float, most: int = 6) -> list[float]:
     return [round(number * step, decimals) for number in range(first, last + 1)]
 
 
+def whole_ticks(count: int, most: int) -> list[float]:
+    """Round numbers among the first `count`, which begin with 1; at least one.
+
+    >>> whole_ticks(20, 5), whole_ticks(1, 5)
+    ([5.0, 10.0, 15.0, 20.0], [1])
+    """
+    return [tick for tick in nice_ticks(1, count, most) if tick == round(tick) and tick] or [1]
+
+
 def decades(low: float, high: float) -> list[float]:
     """The powers of ten in a range."""
     first = math.ceil(math.log10(low) - 1e-9)

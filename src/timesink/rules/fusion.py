@@ -17,6 +17,7 @@ from timesink.analyses.work import CallArguments, Tensor
 from timesink.analyses.work.efficiency import FUSED_REACHES
 from timesink.analyses.work.steps import MEMORY
 from timesink.model import units
+from timesink.model.arrays import is_run_start
 from timesink.model.findings import Evidence
 from timesink.rules.efficiency import RoofedSteps, ShorterWork, arguments_of
 from timesink.rules.product_shapes import product_of
@@ -53,8 +54,7 @@ class CallsInOrder:
         ordered = run.kernels.with_columns(lanes).sort("turn")
         call = ordered["call"].to_numpy()
         lane = ordered["lane"].to_numpy()
-        new = np.ones(len(call), dtype=np.bool_)
-        new[1:] = (call[1:] != call[:-1]) | (lane[1:] != lane[:-1]) | (call[1:] < 0)
+        new = is_run_start(call, lane) | (call < 0)
         grouped = ordered.with_columns(pl.Series("place", np.cumsum(new)))
         return cls(
             run,

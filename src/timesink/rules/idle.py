@@ -11,13 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.analyses.columns import (
-    device_columns,
-    host_columns,
-    host_names,
-    memoize_per_trace,
-    sums_by,
-)
+from timesink.analyses.columns import device_columns, host_columns, host_names, memoize_per_trace
 from timesink.analyses.device_activities import Gaps, device_activities
 from timesink.analyses.device_idle import (
     CAUSES,
@@ -34,6 +28,7 @@ from timesink.analyses.operators import node_times, python_frames
 from timesink.analyses.replay.own_clock import may_be_overhead
 from timesink.analyses.steps import average_step, find_steps, role_ranges
 from timesink.model import intervals, units
+from timesink.model.arrays import sums_by
 from timesink.model.findings import Evidence, RunFinding
 from timesink.model.intervals import IntervalSet
 from timesink.model.trace import Trace

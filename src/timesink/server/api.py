@@ -9,10 +9,12 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec.structs import replace
 
 from timesink.answers.plugin import Query
 from timesink.answers.views import GROUPS, VIEWS
 from timesink.errors import NotFoundError, TimesinkError, UnreadableError, UsageError
+from timesink.formats.small_files import small_content
 from timesink.model.diagnosis import SIDES
 from timesink.recorder.processes import safe_text
 from timesink.server.jobs import Report
@@ -43,6 +45,8 @@ _LONGEST_MARKER = 1000
 _MAX_FILES = 8
 """Files of Nsight Compute that are read for one page."""
 CLOCKS = ("recorded", "own", "corrected")
+_MAX_PAGE_BYTES = 256 << 20
+"""Of the page of an incident."""
 _OF_ALL_WORKERS = ("overview", "distributed")
 """Pages that compare workers; the others need one."""
 _PAGE_ROWS = 1000
@@ -61,7 +65,7 @@ def comparison(desk: RequestContext, query: Query) -> Encoded:
 
     def make(report: Report) -> Any:
         from timesink.answers.comparison.document import comparison_document  # noqa: PLC0415
-        from timesink.answers.comparison.work import compare  # noqa: PLC0415
+        from timesink.answers.comparison.report import compare  # noqa: PLC0415
 
         both = " and ".join(run.name for run in sides)
         for run in sides:
@@ -179,7 +183,7 @@ def incident_report(desk: RequestContext, query: Query) -> WrittenPage:
     file = watch.folder / INCIDENTS / incident_folder.id / REPORT
     watch.inside.check([file])
     try:
-        return WrittenPage(file.read_bytes())
+        return WrittenPage(small_content(file, most_bytes=_MAX_PAGE_BYTES))
     except OSError as error:
         raise UnreadableError.denied(file, error) from None
 
@@ -234,17 +238,15 @@ def table(desk: RequestContext, query: Query) -> Encoded:
     column, value, rows = query.text("column"), query.text("equals"), row_limit(query)
 
     def make(report: Report) -> Any:
-        from timesink.answers.analysis.tables import whole_of  # noqa: PLC0415
-        from timesink.answers.tables import table_block  # noqa: PLC0415
+        from timesink.answers.analysis.report import view_table  # noqa: PLC0415
 
         analysis, start_ns = _analysis_and_start(
             desk, chosen, report, together=VIEWS[view].per_span
         )
-        frame = analysis.table(view, group or None)
+        table = view_table(analysis, view, group or None)
         if column:
-            frame = _with_value(frame, column, value)
-        total = whole_of(analysis, view, frame)
-        return table_block(frame, view, start_ns=start_ns, rows=rows, full_total=total)
+            table = replace(table, frame=_with_value(table.frame, column, value))
+        return table.block(start_ns=start_ns, rows=rows)
 
     return desk.document(("table", chosen.state, view, group, column, value, rows), make)
 
@@ -256,14 +258,14 @@ def stacks(desk: RequestContext, query: Query) -> Encoded:
     rows = row_limit(query)
 
     def make(report: Report) -> Any:
-        from timesink.answers.tables import table_block  # noqa: PLC0415
+        from timesink.answers.tables import ViewTable  # noqa: PLC0415
 
         analysis, start_ns = _analysis_and_start(desk, chosen, report, together=False)
         frame = analysis.table("operators", "shape-stack" if dims else "stack")
         frame = _with_value(frame, "name", operator)
         if dims:
             frame = _with_value(frame, "input_dims", dims)
-        return table_block(frame, "operators", start_ns=start_ns, rows=rows)
+        return ViewTable(VIEWS["operators"], frame).block(start_ns=start_ns, rows=rows)
 
     return desk.document(("stacks", chosen.state, operator, dims, rows), make)
 
@@ -273,8 +275,7 @@ def _analysis_and_start(
 ) -> tuple[Analysis, int]:
     """An analysis, and when the whole recording began: of some steps it is not known."""
     from timesink.analyses.memory_curve import recording_start  # noqa: PLC0415 - as above
-    from timesink.answers.analysis.report import analyze_opened  # noqa: PLC0415 - as above
-    from timesink.answers.analysis.step_choice import step_choice  # noqa: PLC0415
+    from timesink.answers.analysis.runs import analyze_opened, step_choice  # noqa: PLC0415
 
     run, worker = chosen.run, chosen.worker
     steps = chosen.steps or None

@@ -24,12 +24,13 @@ from timesink.server.replies import Encoded
 from timesink.server.runs import ALL_WORKERS, ReachableFiles, Scan, ServedAb, ServedRun, ServedWatch
 from timesink.sources import Recording
 from timesink.sources.cache import return_free_memory
-from timesink.sources.opening import files_beside
+from timesink.sources.sidecars import sidecars_of
 
 if TYPE_CHECKING:
     from timesink.analyses.ranks import RankSet
     from timesink.answers.timeline import Timeline
     from timesink.model.trace import Trace
+    from timesink.runtime.engine import Engine
     from timesink.sources.opening import Opened
 
 
@@ -144,7 +145,7 @@ def _key(recording: Recording) -> Hashable:
     """Which content a recording has, as far as the file system tells."""
     beside: list[Path] = []
     with suppress(OSError):
-        beside = files_beside(recording.path)
+        beside = sidecars_of(recording.path).files
     named = (recording.path, recording.worker, recording.span)
     return (*named, _state(recording.path), *((file.name, _state(file)) for file in beside))
 
@@ -182,6 +183,9 @@ _SHARE_OF_LOOKING = 0.1
 """A tree that takes long to walk is walked less often, so that walking stays a small share."""
 
 
+OpenTraces: TypeAlias = "Callable[[Sequence[Recording], Progress], Iterable[Opened]]"
+
+
 class RunLibrary:
     """The runs at or below a path, and their traces."""
 
@@ -193,10 +197,16 @@ class RunLibrary:
         cache: bool = True,
         jobs: int | None = None,
         follow_links: bool = False,
+        max_events: int = MAX_EVENTS,
+        max_ranks: int = MAX_RANKS,
+        engine: Engine | None = None,
+        open_traces: OpenTraces | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`folders` are those the runs lie in, by what the names of their runs begin with.
 
-        Unless they are given it is the path itself, which has to be there.
+        Unless they are given it is the path itself, which has to be there.  The `engine` makes
+        summaries of ranks; `max_events` and `max_ranks` are kept of what was used before.
         """
         if folders is None and not Path(logdir).exists():
             raise UnreadableError.missing(logdir)
@@ -210,8 +220,10 @@ class RunLibrary:
         self._watched: dict[str, ServedWatch] = {}
         self._next_look = 0.0
         self._looking = Lock()
-        self._opened: TraceCache[Trace] = TraceCache(MAX_EVENTS, _MIN_TRACES)
-        self._sets: TraceCache[RankSet] = TraceCache(MAX_RANKS)
+        self._opened: TraceCache[Trace] = TraceCache(max_events, _MIN_TRACES)
+        self._sets: TraceCache[RankSet] = TraceCache(max_ranks)
+        self._engine, self._open_traces = engine, open_traces or self._open_each
+        self._clock = clock
 
     def runs(self) -> list[str]:
         """Names of the runs with a timeline there are now, sorted."""
@@ -336,7 +348,7 @@ class RunLibrary:
             job_report.start(f"reading {count_noun(len(recordings), 'ranks')}")
             ranks = read_ranks(
                 recordings,
-                engine=LocalEngine(self.jobs),
+                engine=self._engine or LocalEngine(self.jobs),
                 steps=steps or None,
                 cache=self.cache,
                 progress=_RanksTold(job_report),
@@ -375,13 +387,13 @@ class RunLibrary:
         for recording in recordings:
             run.inside.check([recording.path])
             with suppress(OSError):
-                run.inside.check(files_beside(recording.path))
+                run.inside.check(sidecars_of(recording.path).files)
 
         def opened(places: list[int], job_report: Report) -> Outcomes[Trace]:
             chosen = [recordings[place] for place in places]
             what = chosen[0].path.name if len(chosen) == 1 else count_noun(len(chosen), "traces")
             advance = job_report.start(f"reading {what}", f"putting {what} together")
-            for result in self._open_each(chosen, advance):
+            for result in self._open_traces(chosen, advance):
                 yield (
                     result.trace,
                     result.error,
@@ -400,7 +412,7 @@ class RunLibrary:
         if not self._looking.acquire(blocking=not self._next_look):
             return self._runs
         try:
-            started = time.monotonic()
+            started = self._clock()
             if started >= self._next_look:
                 self._runs = {
                     name: run for scan in self._scans for name, run in scan.runs().items()
@@ -413,7 +425,7 @@ class RunLibrary:
                 self._watched = {
                     name: watch for scan in self._scans for name, watch in scan.watched().items()
                 }
-                ended = time.monotonic()
+                ended = self._clock()
                 pause = max(_LOOK_AGAIN_SECONDS, (ended - started) / _SHARE_OF_LOOKING)
                 self._next_look = ended + pause
         finally:

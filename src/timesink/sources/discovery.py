@@ -1,4 +1,7 @@
-"""Recordings at a place: which files, whose worker, which span, which rank."""
+"""Recordings at a place: which files, whose worker, which span, which rank.
+
+What a command was given is resolved once, as an `Input`, and handed down from there.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,17 @@ import os
 import re
 import shlex
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from msgspec.structs import replace
 
-from timesink.errors import AmbiguousError, SeveralRunsError, UnreadableError
+from timesink.errors import AmbiguousError, SeveralRunsError, TimesinkError, UnreadableError
+from timesink.formats import is_folder
 from timesink.formats.file_names import is_named_as_table, is_profiler_name, rank_in_head, stem_of
 from timesink.formats.packing import open_source
 from timesink.model.units import count_noun, join_names, natural
@@ -32,7 +39,12 @@ from timesink.sources import (
     with_rank_numbers,
 )
 from timesink.sources.ab_folder import refuse_ab
-from timesink.sources.sidecars import counters_of_run, is_trace_file, run_file_in
+from timesink.sources.sidecars import (
+    counters_of_run,
+    is_trace_file,
+    run_file_in,
+    sidecars_of,
+)
 
 
 def files_at(path: Path) -> list[Path]:
@@ -310,3 +322,90 @@ def _several_runs(runs: dict[str, list[Recording]], place: Place) -> SeveralRuns
         f"{display_place(place)}: holds {len(names)} runs ({', '.join(names[:_MAX_SHOWN])}{more})",
         f"name one run folder, e.g. {first[0]}, or a pattern of its files in quotes",
     )
+
+
+# What a command was given.
+
+
+@dataclass(frozen=True)
+class Input:
+    """What a command was given: a place, and which of its recordings are meant.
+
+    Each part is looked up when it is asked for, and once: who checks an output, reads and words an
+    answer has the same recordings.
+    """
+
+    source: str | Path
+    """As the user wrote it."""
+    worker: str | None = None
+    span: int | None = None
+    rank: int | None = None
+
+    @cached_property
+    def place(self) -> Place:
+        """A path, a pattern or a URL."""
+        return place_of(self.source)
+
+    @property
+    def label(self) -> str:
+        """The place as it may be shown."""
+        return display_place(self.place)
+
+    @cached_property
+    def exported(self) -> Path | None:
+        """The folder of Parquet tables, where it is one: there is nothing to look for."""
+        return self.place if isinstance(self.place, Path) and is_folder(self.place) else None
+
+    @cached_property
+    def every_recording(self) -> list[Recording]:
+        """All recordings at the place."""
+        return find_recordings(self.place)
+
+    @cached_property
+    def recordings(self) -> list[Recording]:
+        """Those that fit the choice; at least one."""
+        fitting = choose_recording(
+            self.every_recording, worker=self.worker, span=self.span, rank=self.rank
+        )
+        if not fitting:
+            raise UnreadableError.none_fits(self.label, distinct_labels(self.every_recording))
+        return fitting
+
+    @cached_property
+    def recording(self) -> Recording:
+        """The only one of them; several are refused."""
+        if len(self.recordings) > 1:
+            labels = distinct_labels(self.recordings)
+            named = ", ".join(labels[:4]) + (", ..." if len(labels) > 4 else "")
+            raise AmbiguousError(
+                f"{self.label}: holds {len(labels)} traces ({named})",
+                "choose one with --worker, --span or --rank, or name the file itself",
+            )
+        return self.recordings[0]
+
+    @cached_property
+    def run(self) -> tuple[list[Recording], list[str]]:
+        """The ranks of the only run, and what to know about them; several runs are refused."""
+        return one_run(self.recordings, self.place)
+
+    def files(self) -> Iterator[Path]:
+        """The files that are read for it; none where nothing can be read."""
+        from timesink.sources.watch_folder import is_watch  # noqa: PLC0415 - only outputs need it
+
+        place = self.place
+        if is_url(place) or not str(self.source):
+            return
+        if isinstance(place, Path) and (self.exported or is_watch(place)):
+            yield from place.rglob("*")
+            return
+        if isinstance(place, Path) and place.is_file():
+            yield place
+        with suppress(TimesinkError, OSError):
+            for recording in self.every_recording:
+                yield recording.path
+                yield from sidecars_of(recording.path).files
+
+
+def input_of(source: str | Path | Input, **choice: Any) -> Input:
+    """What was given, resolved; `choice` is of worker, span and rank, where it is only a place."""
+    return source if isinstance(source, Input) else Input(source, **choice)

@@ -18,18 +18,18 @@ from weakref import WeakKeyDictionary
 import msgspec
 from msgspec import structs
 
-from timesink.errors import AmbiguousError, TimesinkError, UnreadableError
-from timesink.formats import IsChosen, Progress, ReadOptions, is_folder
+from timesink.errors import TimesinkError, UnreadableError
+from timesink.formats import IsChosen, Progress, ReadOptions
 from timesink.formats.chrome import WORTH_A_WORKER, DecoderCrew
 from timesink.formats.chrome.container import looks_like_events
 from timesink.formats.file_names import rank_in_name
 from timesink.formats.packing import open_source
 from timesink.runtime import Workers, usable_cores
-from timesink.sources import Place, Recording, display_place, place_of
+from timesink.sources import Recording
 from timesink.sources.cache import Cache, return_free_memory, save_in_background, wait_until_saved
-from timesink.sources.discovery import choose_recording, distinct_labels, find_recordings
+from timesink.sources.discovery import Input, input_of
 from timesink.sources.remote import on_this_machine, remote_key
-from timesink.sources.sidecars import find_beside, find_run, find_topology
+from timesink.sources.sidecars import sidecars_of
 
 if TYPE_CHECKING:
     from timesink.model.trace import Trace
@@ -42,7 +42,7 @@ _stored_keys: WeakKeyDictionary[Trace, tuple[Cache, str]] = WeakKeyDictionary()
 
 
 def open_trace(
-    path: str | Path,
+    path: str | Path | Input,
     *,
     worker: str | None = None,
     span: int | None = None,
@@ -61,32 +61,13 @@ def open_trace(
     >>> trace.metadata.vendor
     'nvidia'
     """
-    place = place_of(path)
-    if isinstance(place, Path) and is_folder(place):
+    chosen = input_of(path, worker=worker, span=span, rank=rank)
+    if chosen.exported is not None:
         from timesink.formats.parquet_folder import read_folder  # noqa: PLC0415
 
-        return read_folder(place)
-    fitting = find_chosen(place, worker=worker, span=span, rank=rank)
-    if len(fitting) > 1:
-        labels = distinct_labels(fitting)
-        named = ", ".join(labels[:4]) + (", ..." if len(labels) > 4 else "")
-        raise AmbiguousError(
-            f"{display_place(place)}: holds {len(labels)} traces ({named})",
-            "choose one with --worker, --span or --rank, or name the file itself",
-        )
+        return read_folder(chosen.exported)
     store = Cache.default() if cache else None
-    return open_recording(fitting[0], store, jobs=jobs, progress=progress)
-
-
-def find_chosen(
-    place: Place, *, worker: str | None = None, span: int | None = None, rank: int | None = None
-) -> list[Recording]:
-    """Recordings at a place that fit the choice; at least one."""
-    recordings = find_recordings(place)
-    fitting = choose_recording(recordings, worker=worker, span=span, rank=rank)
-    if not fitting:
-        raise UnreadableError.none_fits(display_place(place), distinct_labels(recordings))
-    return fitting
+    return open_recording(chosen.recording, store, jobs=jobs, progress=progress)
 
 
 def open_recording(
@@ -156,15 +137,8 @@ def key_of(recording: Recording, store: Cache) -> str:
 
 def _key_of_files(path: Path, store: Cache) -> str:
     with contextlib.suppress(OSError):
-        return store.key([path, *files_beside(path)])
+        return store.key([path, *sidecars_of(path).files])
     return ""
-
-
-def files_beside(path: Path) -> list[Path]:
-    """What is read together with a trace: counters, the machine, what the recorder says."""
-    run = find_run(path)
-    beside = (find_beside(path), find_topology(path), None if run is None else run.path)
-    return [file for file in beside if file is not None]
 
 
 def _read(path: Path, how: ReadOptions) -> Trace:
@@ -181,16 +155,16 @@ def _read(path: Path, how: ReadOptions) -> Trace:
     if how.brief is None:
         # Who reads in brief reads one trace after the other: the next one needs it again.
         return_free_memory()
-    counters, topology, run = find_beside(path), find_topology(path), find_run(path)
-    if topology is not None:
+    beside = sidecars_of(path)
+    if beside.topology is not None:
         from timesink.sources.run_facts import with_topology  # noqa: PLC0415
 
-        trace = with_topology(trace, topology)
-    if run is not None:
+        trace = with_topology(trace, beside.topology)
+    if beside.run is not None:
         from timesink.sources.run_facts import with_run  # noqa: PLC0415
 
-        trace = with_run(trace, run)
-    return trace if counters is None else _with_counters(trace, counters)
+        trace = with_run(trace, beside.run)
+    return trace if beside.counters is None else _with_counters(trace, beside.counters)
 
 
 def _without_folder(trace: Trace, path: Path, recording: Recording) -> Trace:

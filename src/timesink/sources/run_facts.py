@@ -19,7 +19,7 @@ from timesink.formats import behaviour
 from timesink.formats.file_names import is_named_as_table
 from timesink.formats.packing import open_source
 from timesink.formats.registry import read_trace, reader_of
-from timesink.formats.small_files import DamagedError, decode_small_json
+from timesink.formats.small_files import DamagedError, decode_small_json, joined_blocks
 from timesink.model import units
 from timesink.model.diagnosis import PLAIN
 from timesink.model.health import HealthEntry, merge_entries
@@ -205,7 +205,7 @@ def with_topology(trace: Trace, file: Path) -> Trace:
 
 
 def _components(file: Path) -> tuple[list[Component], list[HealthEntry]]:
-    text = b"".join(open_source(file).blocks()).decode("utf-8-sig", "replace")
+    text = joined_blocks(open_source(file).blocks(), file).decode("utf-8-sig", "replace")
     rows = csv.DictReader(io.StringIO(text, newline=""))
     if not {"category", "inventory"} <= set(rows.fieldnames or ()):
         raise UnreadableError(f"{file}: not a table of components", "remove it or write it again")

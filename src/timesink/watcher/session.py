@@ -435,7 +435,7 @@ class WatchSession:
         try:
             if "error" in answer or (more and self._judge is not None and self._judge.is_slow):
                 raise TimesinkError(answer.get("error", "they are slow"))  # noqa: TRY301
-            content = path.read_bytes()
+            content = model_content(path)
             model = live_model_from(content, str(path))
         except (OSError, TimesinkError) as error:
             self._remarks.pop("learning", None)

@@ -11,7 +11,7 @@ from rank_sets import as_set
 from timesink.analyses.ranks.analysis import analyse_ranks
 from timesink.analyses.ranks.summary import RankSummary, summarise_rank
 from timesink.answers.analysis.document import analysis_document
-from timesink.answers.analysis.report import analyze_opened
+from timesink.answers.analysis.runs import analyze_opened
 from timesink.model.findings import Finding
 from timesink.model.trace import Trace
 from timesink.rules import find_all
@@ -78,7 +78,8 @@ def test_exposed_is_what_no_operator_overlaps():
 def test_nothing_is_said_about_devices():
     analysis = timesink.analyze(host_rank(0))
     texts = [
-        f"{finding.sentence} {finding.no_saving} {finding.gain_basis}" for finding in analysis.findings
+        f"{finding.sentence} {finding.no_saving} {finding.gain_basis}"
+        for finding in analysis.findings
     ]
     assert not [text for text in texts if "device" in text or "GPU" in text]
 

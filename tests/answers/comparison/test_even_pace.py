@@ -10,7 +10,7 @@ import pytest
 import timesink
 from builders import BASE_NS, Event, kernel, kineto, operator, runtime, step, write
 from compared_runs import timeline
-from timesink.answers.comparison.report import Comparison
+from timesink.answers.comparison.report import ComparisonAnswer
 from timesink.model.diagnosis import Diagnosis
 
 CYCLES = 8
@@ -22,11 +22,11 @@ def kept_recordings(common_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv("TIMESINK_CACHE_DIR", str(common_cache))
 
 
-def faults(shared: Path, *names: str) -> Comparison:
+def faults(shared: Path, *names: str) -> ComparisonAnswer:
     return timesink.compare(*(shared / "data/h200/faults" / name for name in names))
 
 
-def why(comparison: Comparison) -> Diagnosis:
+def why(comparison: ComparisonAnswer) -> Diagnosis:
     assert comparison.diagnosis is not None
     return comparison.diagnosis
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 import timesink
+from compared import named
 from diagnosed import clock_cause
 from slowed import MS, USUAL, Program, pair
-from timesink.answers.comparison.pairing import Compared
-from timesink.answers.comparison.report import Comparison
+from timesink.answers.comparison.report import ComparisonAnswer
 from timesink.comparison.causes.diagnosis import beyond_expected, change_ns, diagnose
 from timesink.comparison.results import WITHIN
 from timesink.model.diagnosis import Component, CycleTime, Expectation
@@ -100,8 +100,8 @@ def test_what_was_expected_comes_last_however_much_it_explains() -> None:
 
 @pytest.mark.parametrize("pairs", [1, 2])
 def test_every_pair_of_a_comparison_knows_what_was_expected(pairs: int) -> None:
-    slower = Compared("x", "", pair(USUAL, replace(USUAL, gap_ms=30.0, loading_ms=60.0)), "x")
-    comparison = Comparison(("a", "b"), (slower,) * pairs, ())
+    slower = named(pair(USUAL, replace(USUAL, gap_ms=30.0, loading_ms=60.0)), "x")
+    comparison = ComparisonAnswer(("a", "b"), (slower,) * pairs, ())
     beyond = comparison.beyond(Expectation(90.0 * MS, ("data_loading",)))
     assert [cause.id for cause in comparison.diagnosis.causes] == ["data_loading", "host_code"]
     assert [cause.id for cause in beyond.diagnosis.causes] == ["host_code", "data_loading"]

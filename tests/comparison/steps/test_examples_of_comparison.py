@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from timesink.comparison.results import TIMES, CycleTimes, ProcessSteps, cycle_lengths, key_findings
+from timesink.comparison.results import TIMES, CycleTimes, Process, cycle_lengths, key_findings
 from timesink.comparison.steps.recorded_events import equally_often, find_unrecorded
 from timesink.comparison.steps.sides import (
     comparison_rows,
@@ -23,7 +23,7 @@ from timesink.model.schema import BEHAVIOUR, NO_DEVICE
 
 
 def test_with_common_units() -> None:
-    empty = ProcessSteps("base", "a.csv", "1", BEHAVIOUR.empty())
+    empty = Process("base", "a.csv", "1", BEHAVIOUR.empty())
     assert with_common_units(empty, empty)[2] == ()
 
 
@@ -38,9 +38,9 @@ def test_cycle_times() -> None:
 
 
 def test_with_matching_devices() -> None:
-    def role(label: str, device: str) -> ProcessSteps:
+    def role(label: str, device: str) -> Process:
         row = dict.fromkeys(BEHAVIOUR.empty().columns) | {"device": device}
-        return ProcessSteps(label, "", "1", pl.DataFrame([row], schema=BEHAVIOUR.empty().schema))
+        return Process(label, "", "1", pl.DataFrame([row], schema=BEHAVIOUR.empty().schema))
 
     assert (
         with_matching_devices(role("base", "GPU 0"), role("new", "GPU 7"))[1]
@@ -99,7 +99,7 @@ def test_steadytimes_interval_pct() -> None:
 
 def test_with_places() -> None:
     row = {"function": "mm", "function_class": "cpu_operator", "device": NO_DEVICE}
-    role = ProcessSteps("base", "", "1", pl.DataFrame([row], schema_overrides=BEHAVIOUR.schema))
+    role = Process("base", "", "1", pl.DataFrame([row], schema_overrides=BEHAVIOUR.schema))
     assert with_places(role, role)[0].behaviour["device"].to_list() == ["Host"]
 
 

@@ -28,7 +28,8 @@ from timesink.analyses.columns import (
 )
 from timesink.analyses.cycles import family_name
 from timesink.analyses.steps import is_communication
-from timesink.errors import UsageError, own_text
+from timesink.errors import UsageError
+from timesink.formats.small_files import option_text
 from timesink.model import vendors
 from timesink.model.schema import BEHAVIOUR, BUSY_KINDS, HOST_DEVICE, HOST_KINDS
 from timesink.model.trace import Trace
@@ -119,7 +120,7 @@ def _default_classes() -> Classes:
 
 def _read(path: Path) -> dict[str, tuple[str, ...]]:
     # The comment lines would shift what the parser takes for the header.
-    text = own_text(path, "--map", _HINT)
+    text = option_text(path, "--map", _HINT)
     lines = [line for line in text.splitlines() if not line.lstrip().startswith("#")]
     rows = csv.DictReader(lines, skipinitialspace=True)
     rows.fieldnames = [name.strip() for name in rows.fieldnames or []]

@@ -28,12 +28,12 @@ from timesink.analyses.columns import (
     host_lanes,
     host_names,
     start_and_end,
-    sums_by,
 )
 from timesink.analyses.cycles import Cycles, host_spans
 from timesink.analyses.forest import nest_calls, pre_order
 from timesink.analyses.links import link_launches
 from timesink.model import intervals
+from timesink.model.arrays import exclusive_cumsum, ragged_ranges, sums_by
 from timesink.model.intervals import Flags, IntervalSet, Ints
 from timesink.model.trace import Trace
 from timesink.recorder.folder import CUT_MARK
@@ -69,15 +69,13 @@ class Windows(msgspec.Struct, frozen=True, eq=False):
         first = np.searchsorted(np.maximum.accumulate(self.end), start, side="right")
         beyond = np.searchsorted(self.start, np.maximum(end, start + 1), side="left")
         count = np.maximum(beyond - first, 0)
-        before = np.cumsum(count) - count
-        call = np.repeat(np.arange(len(start)), count)
-        place = first[call] + np.arange(len(call)) - before[call]
+        call, place = np.repeat(np.arange(len(start)), count), ragged_ranges(first, count)
         return Pieces(
             call=call,
             row=self.row[place],
             start=np.maximum(start[call], self.start[place]),
             end=np.minimum(end[call], self.end[place]),
-            first_piece=before,
+            first_piece=exclusive_cumsum(count),
             first_window=first,
             window=place,
         )

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from timesink.analyses.behaviour.calls import HOST_NUMBER, NO_NUMBER
 from timesink.analyses.names import device_word
+from timesink.model.arrays import prefix_sums
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.schema import HOST_DEVICE, host_and_pid
 from timesink.model.trace import Trace
@@ -179,13 +180,12 @@ def _of_samples(value: Floats, first: Ints, beyond: Ints) -> tuple[Floats, Float
     # type there is: the difference of two such sums loses few digits.
     base = np.median(value)
     shifted = (value - base).astype(np.longdouble)
-    sums = np.concatenate([[0], np.cumsum(shifted)])
-    squares = np.concatenate([[0], np.cumsum(shifted * shifted)])
+    sums, squares = prefix_sums(shifted), prefix_sums(shifted * shifted)
     count = beyond - first
     mean = (sums[beyond] - sums[first]) / count
     variance = np.maximum((squares[beyond] - squares[first]) / count - mean * mean, 0)
     # Where nothing changes, exactly that.
-    changes = np.concatenate([[0], np.cumsum(value[1:] != value[:-1])])
+    changes = prefix_sums(value[1:] != value[:-1])
     constant = changes[beyond - 1] == changes[first]
     return (
         np.where(constant, value[first], (mean + base).astype(np.float64)),

@@ -28,6 +28,7 @@ from timesink.analyses.modules import find_modules, is_module_call, link_backwar
 from timesink.analyses.names import without_address
 from timesink.analyses.operators import node_times
 from timesink.model import intervals
+from timesink.model.arrays import run_places, run_starts
 from timesink.model.intervals import Flags, Ints
 from timesink.model.trace import Trace
 
@@ -137,10 +138,7 @@ def _rows(
 
 def _turns(row: Ints, sort: Ints) -> Ints:
     """The how many-th of its sort in its cycle each is, from 1; each sort is one stretch."""
-    starts = np.ones(len(row), dtype=np.bool_)
-    starts[1:] = (row[1:] != row[:-1]) | (sort[1:] != sort[:-1])
-    place = np.arange(len(row))
-    return place - np.maximum.accumulate(np.where(starts, place, 0)) + 1
+    return run_places(run_starts(row, sort), len(row)) + 1
 
 
 _LATEST = np.iinfo(np.int64).max

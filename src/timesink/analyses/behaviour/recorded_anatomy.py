@@ -50,6 +50,7 @@ from timesink.analyses.behaviour.untraced import is_mark
 from timesink.analyses.cycles import Cycles, has_host_spans
 from timesink.analyses.kernels.families import load_families
 from timesink.model import vendors
+from timesink.model.arrays import prefix_sums
 from timesink.model.intervals import Floats, Ints
 from timesink.model.schema import HOST_DEVICE
 from timesink.model.trace import Trace
@@ -245,7 +246,7 @@ def rounds(times: Ints) -> Ints:
     ordered = np.sort(gaps)
     passed = np.cumsum(ordered[:-1] if len(ordered) > 1 else ordered)
     usual = int(ordered[np.searchsorted(passed, passed[-1] / 2)])
-    return np.concatenate([[0], np.cumsum(gaps * _ROUND > usual)])
+    return prefix_sums(gaps * _ROUND > usual)
 
 
 _CORES = ("cpu_count", "cpu_cores", "num_cpus", "logical_cpus", "cores")

@@ -40,10 +40,11 @@ from timesink.analyses.behaviour.counters import (
     match_devices,
 )
 from timesink.analyses.behaviour.untraced import classes_with_waits, with_untraced
-from timesink.analyses.columns import encode, grouped_cummax, sums_by
+from timesink.analyses.columns import encode
 from timesink.analyses.cycles import Cycles
 from timesink.analyses.names import short_kernel_name
 from timesink.model import units
+from timesink.model.arrays import grouped_cummax, is_run_start, run_starts, sums_by
 from timesink.model.intervals import Ints
 from timesink.model.schema import BEHAVIOUR, HOST_DEVICE, INTERPOLATED, host_and_pid
 from timesink.model.trace import Trace
@@ -96,9 +97,10 @@ def merge_spans(spans: Spans) -> Spans:
         return spans
     order = np.lexsort((spans.start, spans.group))
     group, start, end = spans.group[order], spans.start[order], spans.end[order]
-    reached = grouped_cummax(end, np.flatnonzero(np.diff(group, prepend=-1)))
-    apart = (group[1:] != group[:-1]) | (start[1:] >= reached[:-1])
-    first = np.flatnonzero(np.append(True, apart))
+    reached = grouped_cummax(end, run_starts(group))
+    apart = is_run_start(group)
+    apart[1:] |= start[1:] >= reached[:-1]
+    first = np.flatnonzero(apart)
     last_end = reached[np.append(first[1:], len(start)) - 1]
     return Spans(group[first], start[first], last_end, last_end - start[first], spans.groups)
 

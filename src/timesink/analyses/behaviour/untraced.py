@@ -32,7 +32,7 @@ from timesink.analyses.columns import host_columns, host_lanes, host_names, star
 from timesink.analyses.cycles import Cycles, family_name
 from timesink.analyses.names import is_waiting_call
 from timesink.model import intervals
-from timesink.model.intervals import Flags, Ints
+from timesink.model.intervals import Flags, Ints, union_starts
 from timesink.model.trace import Trace
 
 _CLASS = FUNCTION_CLASSES.index(UNTRACED)
@@ -178,10 +178,9 @@ def _merge_windows(start: Ints, end: Ints) -> Windows:
     """Stretches of time that overlap or touch as one, in order."""
     order = np.argsort(start, kind="stable")
     start, end = start[order], end[order]
-    reached = np.maximum.accumulate(end)
-    first = np.flatnonzero(np.concatenate([[True], start[1:] > reached[:-1]])[: len(start)])
-    last = np.append(first[1:], len(start))[: len(first)] - 1
-    return Windows(np.arange(len(first)), start[first], reached[last])
+    first = np.flatnonzero(union_starts(start, end, joins_touching=True))
+    reached = np.maximum.reduceat(end, first) if len(first) else end
+    return Windows(np.arange(len(first)), start[first], reached)
 
 
 def _inside(windows: Windows, stretches: Windows) -> Windows:

@@ -29,7 +29,7 @@ from timesink.analyses.cycles import SCHEMA as CYCLE_SCHEMA
 from timesink.analyses.cycles.python_calls import LONGER, SELDOM, anchored_cycles, python_calls
 from timesink.analyses.steps import bounds_of, find_steps, step_names, until_device_work
 from timesink.model import units
-from timesink.model.intervals import Ints
+from timesink.model.intervals import Ints, union_starts
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
 from timesink.model.vendors import COLLECTIVE_CALLS, every
@@ -378,8 +378,7 @@ def _meet(family: Family, other: Family) -> bool:
         for side in ("at", "until")
     )
     order = np.argsort(at, kind="stable")
-    reach = np.maximum.accumulate(until[order])
-    return bool((at[order][1:] < reach[:-1]).any())
+    return not union_starts(at[order], until[order]).all()
 
 
 def told_by_passes(trace: Trace, cycles: Cycles) -> Cycles:

@@ -12,7 +12,6 @@ import numpy as np
 import polars as pl
 from msgspec import structs
 
-from timesink.analyses.columns import densify
 from timesink.analyses.cycles import (
     MIN_REPEATS,
     Candidate,
@@ -25,6 +24,7 @@ from timesink.analyses.cycles import (
 from timesink.analyses.kernels.join_alignment import common_lengths
 from timesink.analyses.names import short_kernel_name
 from timesink.model import units
+from timesink.model.arrays import densify
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.trace import Trace
 

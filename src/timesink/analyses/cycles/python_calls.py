@@ -32,7 +32,8 @@ from timesink.analyses.cycles import (
 )
 from timesink.analyses.forest import NestedCalls, Nodes, descendant_mask, nested_calls
 from timesink.model import intervals, units
-from timesink.model.intervals import Flags, Ints
+from timesink.model.arrays import prefix_sums
+from timesink.model.intervals import Flags, Ints, union_starts
 from timesink.model.trace import Trace
 
 _NOT_AN_ANCHOR = re.compile(
@@ -65,10 +66,7 @@ class PythonCalls(NestedCalls):
     def outermost(self, chosen: Flags) -> Nodes:
         """Of the chosen calls those that are inside no other chosen one."""
         nodes = np.flatnonzero(chosen)
-        if not len(nodes):
-            return nodes
-        reach = np.maximum.accumulate(nodes + self.size[nodes])
-        return nodes[np.insert(nodes[1:] >= reach[:-1], 0, True)]
+        return nodes[union_starts(nodes, nodes + self.size[nodes])]
 
 
 @memoize_per_trace
@@ -297,7 +295,7 @@ def _function(name: str) -> str:
 
 def _holds(calls: PythonCalls, nodes: Nodes, wanted: Flags) -> Flags:
     """Whether each call is, or calls, one of the wanted names."""
-    before = np.concatenate([[0], np.cumsum(wanted[calls.name])])
+    before = prefix_sums(wanted[calls.name])
     return np.asarray(before[nodes + calls.size[nodes]] > before[nodes])
 
 

@@ -7,11 +7,15 @@ ones.  Distances are ln(observed / expected): twice as slow and twice as fast ar
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import msgspec
 import numpy as np
 
 from timesink.analyses.expected.workload import PHASES, CycleWorkload
+from timesink.analyses.statistics.sequential import running_sums, sum_onsets
+from timesink.analyses.statistics.tails import exponential_tail
+from timesink.model.arrays import run_starts
 from timesink.model.intervals import Flags, Floats, Ints
 
 BUSY_LEVELS = 3
@@ -122,13 +126,18 @@ def limits_from(cycles: CycleWorkload, distance: Floats, rate: float) -> Duratio
         mine = distance[(group == place) & settled]
         phase, busy = divmod(place, len(edges) + 1)
         sample = mine if len(mine) >= _MIN_IN_GROUP else every
-        spread = max(float(np.quantile(np.abs(sample), 0.9)), 1e-4)
+        spread = group_spread(sample)
         point = max(_upper_limit(sample, rate / 2), _MIN_SLOWDOWN)
         group_limits.append(GroupLimit(PHASES[phase], busy, len(mine), spread, point))
     # What is unusual comes run by run: few runs tell of nothing rare.
     rare = len(distance) * rate / 2 < _MIN_BEYOND or rate * len(np.unique(cycles.runs)) < 1
     limits = DurationLimits(rate, edges, group_limits, 1.0, level, rare)
     return msgspec.structs.replace(limits, allowance=_allowance(limits, cycles, distance))
+
+
+def group_spread(distance: Floats) -> float:
+    """What nine of ten distances stay within."""
+    return max(float(np.quantile(np.abs(distance), 0.9)), 1e-4)
 
 
 def _odd_runs(cycles: CycleWorkload, distance: Floats) -> list[int]:
@@ -155,9 +164,7 @@ def _upper_limit(distance: Floats, rate: float) -> float:
         return float(ordered[min(rank, count) - 1])
     # The logarithm of a ratio falls off about exponentially: its mean excess tells how fast.
     beyond = min(_TAIL, count // 2)
-    start = float(ordered[count - beyond - 1])
-    excess = max(float(np.mean(ordered[count - beyond :] - start)), 1e-4)
-    return start + excess * float(np.log(beyond / count / rate))
+    return exponential_tail(ordered, beyond, beyond / count / rate, least_excess=1e-4)
 
 
 def _allowance(limits: DurationLimits, cycles: CycleWorkload, distance: Floats) -> float:
@@ -218,19 +225,8 @@ def lasting_shifts(
     bound = _CLIP * allowance
     steps = (np.clip(distance, -bound, bound) - allowance) * weight
     limit, most = STEPS * allowance, 2 * STEPS * allowance
-    # Plain numbers: to write each into an array takes longer than the sum.
-    alarm, onset = [], []
-    total, began, run = 0.0, 0, -1
-    for place, (step, mine) in enumerate(zip(steps.tolist(), cycles.runs.tolist(), strict=True)):
-        if mine != run:
-            total, run = 0.0, mine
-        if total <= 0:
-            began = place
-        total += step
-        if not total > 0:
-            total = 0.0
-        elif total > most:
-            total = most
-        alarm.append(total > limit)
-        onset.append(began)
-    return np.array(alarm, dtype=bool), np.array(onset, dtype=np.int64)
+    alarm, onset = np.zeros(len(steps), dtype=bool), np.zeros(len(steps), dtype=np.int64)
+    for first, end in pairwise([*run_starts(cycles.runs).tolist(), len(steps)]):
+        sums = running_sums(steps[first:end], 0.0, most)
+        alarm[first:end], onset[first:end] = sums > limit, first + sum_onsets(sums)
+    return alarm, onset

@@ -16,8 +16,6 @@ from timesink.analyses.expected.limits import groups_of
 from timesink.analyses.expected.live_limits import (
     FEW,
     RECENT_CYCLES,
-    running_sums,
-    several,
     some_for_a_moment,
     steps_of,
     too_high,
@@ -41,6 +39,7 @@ from timesink.analyses.expected.workload import (
     CycleWorkload,
     workload_of,
 )
+from timesink.analyses.statistics.sequential import running_sums, several
 from timesink.model.intervals import Flags, Floats, Ints
 
 CALM_CYCLES, CALM_S = 20, 5.0

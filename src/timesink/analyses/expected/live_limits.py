@@ -15,10 +15,15 @@ from functools import partial
 import msgspec
 import numpy as np
 
-from timesink.analyses.expected.limits import GroupLimit, groups_of
+from timesink.analyses.expected.limits import GroupLimit, group_spread, groups_of
 from timesink.analyses.expected.workload import PHASES, CycleWorkload
-from timesink.analyses.statistics import student_t_quantile
-from timesink.analyses.statistics.drift import lag1_autocorrelation, steps_per_independent_step
+from timesink.analyses.statistics.autocorrelation import (
+    lag1_autocorrelation,
+    steps_per_independent_step,
+)
+from timesink.analyses.statistics.sequential import running_sums, several, sum_onsets, sum_peaks
+from timesink.analyses.statistics.student_t import t_limit
+from timesink.analyses.statistics.tails import exponential_tail
 from timesink.model.intervals import Flags, Floats, Ints
 
 SHIFTS = (1.2, 1.5, 2.0, 4.0, 16.0)
@@ -186,29 +191,6 @@ def steps_of(rule: RunningSum, distance: Floats, weight: Floats) -> Floats:
     return np.asarray((np.clip(distance, -rule.bound, rule.bound) - rule.allowance) * weight)
 
 
-def running_sums(steps: Floats, total: float, most: float) -> Floats:
-    """Sums of what exceeds, never below zero, and bounded so that they end soon after a shift.
-
-    >>> running_sums(np.array([1.0, 2.0, -4.0, 1.0]), 0.0, 2.5).tolist()
-    [1.0, 2.5, 0.0, 1.0]
-    """
-    walked = np.cumsum(np.concatenate([[total], steps]))
-    sums: Floats = (walked - np.minimum(np.minimum.accumulate(walked), 0.0))[1:]
-    if sums.max(initial=0.0) <= most:
-        return sums
-    # Nothing is known beforehand of where the upper bound holds; it seldom does.
-    bounded: list[float] = []
-    add = bounded.append
-    for step in steps.tolist():
-        total += step
-        if total < 0:
-            total = 0.0
-        elif total > most:
-            total = most
-        add(total)
-    return np.array(bounded)
-
-
 def too_high(
     rule: RunningSum, sums: Floats, clocks: tuple[Ints, Floats],
     since: tuple[int, float] | None, spread: Floats,
@@ -228,12 +210,11 @@ def too_high(
 def _risen(sums: Floats, clock: Ints | Floats, onset: float | None) -> Floats:
     """How far a clock went while each sum was above zero; the first ones may have been before.
 
-    >>> _risen(np.array([1.0, 0.0, 1.0, 2.0]), np.arange(4.0), -2.0).tolist()
-    [2.0, -1.0, 0.0, 1.0]
+    >>> _risen(np.array([1.0, 2.0, 0.0, 1.0, 2.0]), np.arange(5.0), -2.0)[[0, 1, 3, 4]].tolist()
+    [2.0, 3.0, 0.0, 1.0]
     """
-    count = len(sums)
-    first = np.maximum.accumulate(np.where(sums <= 0, np.arange(count) + 1, 0))
-    since = clock[np.minimum(first, count - 1)].astype(np.float64)
+    first = sum_onsets(sums)
+    since = clock[first].astype(np.float64)
     if onset is not None:
         since = np.where(first == 0, onset, since)
     return np.asarray((clock - since).astype(np.float64))
@@ -253,16 +234,6 @@ def _hold_s(rule: RunningSum, shift: Floats, spread: Floats) -> Floats:
     is_within = (spread >= _WILD) & (shift < least * spread)
     kinds = [is_within, shift < few * spread, shift < more * spread]
     return np.asarray(np.select(kinds, [longest, long, shorter], at_least))
-
-
-def several(beyond: Flags, least: int, last: int) -> Flags:
-    """Where so many at least of the last few cycles were beyond; the first few only lead in.
-
-    >>> several(np.array([0, 0, 0, 1, 1, 0, 1, 0], dtype=bool), 3, 5).tolist()
-    [False, False, True, True]
-    """
-    counts = np.cumsum(np.concatenate([[0], beyond.astype(np.int64)]))
-    return np.asarray(counts[last:] - counts[:-last] >= least)
 
 
 def some_for_a_moment(beyond: Flags, start_s: Floats, end_s: Floats) -> Flags:
@@ -401,7 +372,7 @@ def _level_scatter(streams: Sequence[Floats]) -> _LevelScatter:
     autocorrelation = np.array([min(rho, _MAX_AUTOCORRELATION)])
     weight = float(steps_per_independent_step(len(levels), autocorrelation)[0])
     independent = max(1.0, len(levels) / weight - 1)
-    times = float(student_t_quantile(_RARE_LEVEL, np.array([independent]))[0])
+    times = t_limit(_RARE_LEVEL, independent)
     reach = min(times, _FARTHEST_LEVEL) * spread
     return _LevelScatter(least, reach, _EXCURSION * weight * size, lasting)
 
@@ -430,20 +401,14 @@ def _sum_for(
 
     Peaks of levels that wander are few: the limit is beyond what such a level comes to as well.
     """
-    peaks = np.sort(np.concatenate([_peaks(running_sums(steps, 0.0, np.inf)) for steps in added]))
+    peaks = np.sort(
+        np.concatenate([sum_peaks(running_sums(steps, 0.0, np.inf)) for steps in added])
+    )
     beyond = int(np.clip(len(peaks) // 10, _MIN_PEAKS, _MAX_PEAKS))
     peaks = np.concatenate([np.zeros(max(0, beyond + 1 - len(peaks))), peaks])
-    start = float(peaks[-beyond - 1])
-    excess = float(np.mean(peaks[-beyond:])) - start
-    limit = start + excess * max(0.0, float(np.log(beyond / wanted)))
+    limit = exponential_tail(peaks, beyond, beyond / wanted)
     least = max(shortest * (rule.bound - rule.allowance), scatter.sum_of(rule))
     return msgspec.structs.replace(rule, limit=max(limit, _MARGIN * float(peaks[-1]), least))
-
-
-def _peaks(sums: Floats) -> Floats:
-    """The highest of each stretch above zero."""
-    first = np.flatnonzero((sums > 0) & np.concatenate([[True], sums[:-1] <= 0]))
-    return np.maximum.reduceat(sums, first) if len(first) else np.zeros(0)
 
 
 def _groups(
@@ -453,7 +418,7 @@ def _groups(
         phase, busy = divmod(place, len(edges) + 1)
         mine = distance[group == place]
         sample = mine if len(mine) >= _MIN_IN_GROUP else distance
-        spread = max(float(np.quantile(np.abs(sample), 0.9)), 1e-4)
+        spread = group_spread(sample)
         yield GroupLimit(
             PHASES[phase], busy, len(mine), spread, max(_spike_from(sample), _MIN_SPIKE * least)
         )
@@ -463,9 +428,7 @@ def _spike_from(distance: Floats) -> float:
     """What about one of a thousand is beyond, by the mean excess of the slowest."""
     ordered = np.sort(distance)
     beyond = max(1, min(_TAIL, len(ordered) // 20))
-    start = float(ordered[-beyond - 1])
-    excess = float(np.mean(ordered[-beyond:] - start))
-    return start + excess * max(0.0, float(np.log(beyond / len(ordered) / _SPIKE_SHARE)))
+    return exponential_tail(ordered, beyond, beyond / len(ordered) / _SPIKE_SHARE)
 
 
 def _blocks(alarm: Flags, size: int) -> int:

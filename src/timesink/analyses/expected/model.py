@@ -30,6 +30,8 @@ from timesink.analyses.expected.workload import (
     workload_of,
 )
 from timesink.errors import UnreadableError, UsageError
+from timesink.formats.small_files import DamagedError, decode_small_json
+from timesink.model.arrays import ranks_of
 from timesink.model.intervals import Flags, Floats, Ints
 
 MODEL_SCHEMA = "timesink/watch-model/1"
@@ -97,7 +99,7 @@ def model_from(content: bytes, path: str) -> DurationModel:
     """A model as it was written; anything else is refused."""
     hint = "make one with  timesink watch learn ROWS.csv -o model.json"
     try:
-        header = msgspec.json.decode(content, type=_NamedModel)
+        header = decode_small_json(content, path, hint, _NamedModel)
         if header.schema != MODEL_SCHEMA:
             is_other_version = header.schema.startswith(MODEL_SCHEMA.rpartition("/")[0])
             why = (
@@ -106,9 +108,9 @@ def model_from(content: bytes, path: str) -> DurationModel:
                 else "no model"
             )
             raise UnreadableError(f"{path}: not a model timesink can use ({why})", hint)
-        model = msgspec.json.decode(content, type=DurationModel)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        why = str(error).splitlines()[0][:120]
+        model = decode_small_json(content, path, hint, DurationModel)
+    except DamagedError as error:
+        why = error.reason[:120]
         raise UnreadableError(f"{path}: not a model timesink can use ({why})", hint) from None
     problem = model_problem(model)
     if problem:
@@ -279,7 +281,7 @@ def _folds(cycles: CycleWorkload, seed: int, *, in_time: bool) -> list[Flags]:
     """Whole runs that are held out in turn; of few runs, stretches of time."""
     unit: Ints = cycles.runs
     if in_time:
-        unit = np.argsort(np.argsort(cycles.rows)) * _FOLDS * _BLOCKS // len(cycles)
+        unit = ranks_of(cycles.rows) * _FOLDS * _BLOCKS // len(cycles)
     elif len(np.unique(unit)) < HELD_RUNS:
         unit = np.arange(len(cycles)) * _FOLDS * _BLOCKS // len(cycles)
     units = np.unique(unit)
@@ -394,11 +396,11 @@ def live_model_from(content: bytes, path: str) -> LiveModel:
     """A model as it was written; anything else is refused."""
     hint = "leave --model out to learn from the program's first steps"
     try:
-        model = msgspec.json.decode(content, type=LiveModel)
+        model = decode_small_json(content, path, hint, LiveModel)
         is_current = model.schema == LIVE_SCHEMA
         why = "" if is_current else f"version {model.schema[-20:]!r}, not {LIVE_SCHEMA!r}"
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        why = str(error).splitlines()[0][:120]
+    except DamagedError as error:
+        why = error.reason[:120]
         if MODEL_SCHEMA.encode() in content[:200]:
             why = "it is of `timesink watch learn`, for tables"
     why = why or model_problem(model.model) or model.limits.problem()

@@ -20,7 +20,8 @@ from timesink.analyses.names import (
     short_name,
     telling_word,
 )
-from timesink.errors import UsageError, own_text
+from timesink.errors import UsageError
+from timesink.formats.small_files import option_text
 from timesink.model.vendors import CALL_PREFIXES, COLLECTIVES
 
 OTHER = "other"
@@ -57,7 +58,7 @@ def _default_families() -> Families:
 
 
 def _read(path: Path) -> Iterator[tuple[str, re.Pattern[str]]]:
-    for number, line in enumerate(own_text(path, "--families", _HINT).splitlines(), 1):
+    for number, line in enumerate(option_text(path, "--families", _HINT).splitlines(), 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         match = _RULE.match(line)

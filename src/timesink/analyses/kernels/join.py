@@ -29,6 +29,7 @@ from timesink.analyses.kernels.join_alignment import (
 from timesink.analyses.kernels.join_search import Placed, place_by_count, place_launches
 from timesink.analyses.kernels.table import SHAPE
 from timesink.analyses.names import cut_name, kernel_name, short_name, template_arguments
+from timesink.model.arrays import prefix_sums, true_runs
 from timesink.model.intervals import Flags, Ints
 from timesink.model.units import count, count_noun, share
 
@@ -75,8 +76,7 @@ def find_launches(
         rows = np.arange(len(counters))
         if turn:
             # Stretches that are long enough for a look at other windows.
-            is_open = np.concatenate([[False], placed.place < 0, [False]])
-            starts, ends = np.flatnonzero(np.diff(is_open)).reshape(-1, 2).T
+            starts, ends = true_runs(placed.place < 0)
             lengths = ends - starts
             long = np.repeat(lengths >= min(_SHORTEST_STRETCH, len(counters)), lengths)
             rows = np.flatnonzero(placed.place < 0)[long]
@@ -161,7 +161,7 @@ def _by_count(counters: Launches, window: Launches, sampling: Sampling | None) -
 
 def _sure(exact: Flags) -> Flags:
     """Launches most of whose neighbours have places as well; single ones are chance."""
-    before = np.append(0, np.cumsum(exact))
+    before = prefix_sums(exact)
     at = np.arange(len(exact))
     first = np.maximum(at - _NEIGHBOURS, 0)
     beyond = np.minimum(at + _NEIGHBOURS + 1, len(exact))

@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from timesink.model.arrays import prefix_sums
 from timesink.model.intervals import Ints
 
 _Pairs: TypeAlias = list[tuple[Ints, Ints]]
@@ -239,7 +240,7 @@ def windows_of(function: Ints, rows: Ints, steps: pl.Series | None) -> list[Time
         return [TimelineWindow(rows)]
     # Where a stretch begins that the next one repeats.
     launched = function[rows]
-    same = np.cumsum(np.append(0, launched[period:] == launched[:-period]))
+    same = prefix_sums(launched[period:] == launched[:-period])
     repeats = same[period:] - same[:-period] >= _MIN_REPEATED_SHARE * period
     first = int(np.argmax(repeats)) if len(repeats) else 0
     return [

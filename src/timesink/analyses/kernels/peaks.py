@@ -21,6 +21,7 @@ import msgspec
 from msgspec.structs import replace
 
 from timesink.errors import TimesinkError, UnreadableError, UsageError
+from timesink.formats.small_files import small_text
 from timesink.sources.cache import data_folder
 
 if TYPE_CHECKING:
@@ -234,10 +235,10 @@ def _rows(path: Path) -> tuple[DevicePeaks, ...]:
 
 def _read(path: Path) -> Iterator[DevicePeaks]:
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        lines = small_text(path).splitlines()
     except FileNotFoundError:
         raise UnreadableError.missing(path) from None
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
         raise UnreadableError.denied(path, str(error)) from error
     table = csv.DictReader(lines)
     names = set(table.fieldnames or ())

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from msgspec.structs import replace
 
-from timesink.analyses.columns import combine_codes, dense_codes, new_coverage, stack_tables
+from timesink.analyses.columns import dense_codes, stack_tables
 from timesink.analyses.communication_calls import PAIRS
 from timesink.analyses.ranks.causes import RankWork, slow_links, slow_stages, why
 from timesink.analyses.ranks.clocks import align_clocks, with_common_steps
@@ -33,6 +33,7 @@ from timesink.analyses.ranks.fitness import (
 from timesink.analyses.ranks.lateness import Panel, late_ranks, late_steps, least_share, panel_of
 from timesink.analyses.ranks.replay import WithoutRank
 from timesink.analyses.ranks.summary import RankSummary
+from timesink.model.arrays import combine_codes, new_coverage, run_starts
 from timesink.model.findings import Straggler
 from timesink.model.fitness import Reason
 from timesink.model.intervals import Floats, Ints
@@ -183,7 +184,7 @@ def step_waits(calls: pl.DataFrame) -> pl.DataFrame:
     start, wait = calls["start_ns"].to_numpy(), calls["wait_ns"].to_numpy()
     key = combine_codes(dense_codes(calls["rank"]), dense_codes(calls["step"]))
     order = np.lexsort((start, key))
-    first = np.flatnonzero(np.diff(key[order], prepend=-1))
+    first = run_starts(key[order])
     added = np.empty(len(order), dtype=np.int64)
     added[order] = new_coverage(start[order], (start + wait)[order], first)
     return (

@@ -17,7 +17,7 @@ from timesink.analyses.ranks.lateness import Panel
 from timesink.analyses.ranks.own_time import ranges_of
 from timesink.analyses.ranks.replay import WithoutRank
 from timesink.analyses.ranks.summary import RankSummary
-from timesink.analyses.statistics import scaled_mad
+from timesink.analyses.statistics.robust import scaled_mad
 from timesink.model.findings import Evidence, Straggler
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.units import brief_ns, factor, share

@@ -18,7 +18,7 @@ from timesink.analyses.ranks.collectives import complete_transfers, slow_groups
 from timesink.analyses.ranks.lateness import Panel
 from timesink.analyses.ranks.own_time import ranges_of
 from timesink.analyses.ranks.summary import RankSummary
-from timesink.analyses.statistics import MAD_TO_SIGMA
+from timesink.analyses.statistics.robust import MAD_TO_SIGMA, scaled_mad, shortest_half
 from timesink.model import units
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.units import brief_ns
@@ -207,11 +207,9 @@ def _wobble(panel: Panel, name: str, peers: Ints) -> float:
     values = panel.time_by_source["kernels" if name in BOTH_WAYS else name][peers]
     if values.shape[1] < 2:
         return 0.0
-    apart = np.abs(values - _middle(values) - step_mean(values - _middle(values))[:, None])
+    apart = values - _middle(values) - step_mean(values - _middle(values))[:, None]
     finite = apart[np.isfinite(apart)]
-    return (
-        MAD_TO_SIGMA * float(np.median(finite)) / np.sqrt(values.shape[1]) if finite.size else 0.0
-    )
+    return scaled_mad(finite) / np.sqrt(values.shape[1]) if finite.size else 0.0
 
 
 def _distance_from_usual(values: Floats, wobble: float, step_ns: float) -> tuple[Floats, float]:
@@ -220,12 +218,8 @@ def _distance_from_usual(values: Floats, wobble: float, step_ns: float) -> tuple
     The usual ones are the half that lies closest together, so that a half may be odd; of halves
     that are about as close the lower one, as of two ranks the slower is to be explained.
     """
-    ordered = np.sort(values)
-    half = -(-len(ordered) // 2)
-    widths = ordered[half - 1 :] - ordered[: len(ordered) - half + 1]
-    first = int(np.argmax(widths <= max(2 * float(widths.min()), _AS_CLOSE * step_ns)))
-    usual = float(np.median(ordered[first : first + half]))
-    return values - usual, max(MAD_TO_SIGMA * float(widths[first]) / 2, wobble)
+    usual, width = shortest_half(values, _AS_CLOSE * step_ns)
+    return values - usual, max(MAD_TO_SIGMA * width / 2, wobble)
 
 
 # What sets a group of ranks apart, in sentences with numbers.

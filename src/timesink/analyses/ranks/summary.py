@@ -32,6 +32,7 @@ from timesink.analyses.ranks.own_time import (
 from timesink.analyses.steps import bounds_of, role_ranges
 from timesink.formats.small_files import encode_json
 from timesink.model import intervals
+from timesink.model.arrays import run_starts
 from timesink.model.fitness import Reason
 from timesink.model.health import HealthEntry
 from timesink.model.schema import BUSY_KINDS
@@ -205,7 +206,7 @@ def _believable(number: int | None) -> int | None:
 
 def _collectives(worker: WorkerSummary, moving: pl.DataFrame, self_time: OwnTime) -> pl.DataFrame:
     record = moving["record"].to_numpy()
-    first = np.flatnonzero(np.diff(record, prepend=-1))
+    first = run_starts(record)
     start, end = bounds_of(moving).T
     start = np.minimum.reduceat(start, first) if len(first) else start
     end = np.maximum.reduceat(end, first) if len(first) else end

@@ -30,6 +30,7 @@ from timesink.analyses.replay.points import (
 )
 from timesink.analyses.steps import find_steps, step_at
 from timesink.model import vendors
+from timesink.model.arrays import run_slices, running_argmax
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.trace import Trace
 
@@ -151,11 +152,9 @@ def _streams(work: Activities, launched: Flags, follows_stream_wait: Flags) -> _
     """What delayed each activity: its launch, the one before it, or another stream."""
     order = np.lexsort((work.end, work.start, work.lane))
     before = np.full(len(work), NOBODY)
-    for part in np.split(order, np.flatnonzero(np.diff(work.lane[order])) + 1):
+    for part in (order[run] for run in run_slices(work.lane[order])):
         # Of work that overlaps on one stream the last to end is in the way of what follows.
-        ends = work.end[part]
-        latest = np.where(ends >= np.maximum.accumulate(ends), np.arange(len(part)), 0)
-        before[part[1:]] = part[np.maximum.accumulate(latest)[:-1]] if len(part) else part
+        before[part[1:]] = part[running_argmax(work.end[part])[:-1]]
     follows = before >= 0
     free = np.where(follows, work.end[before], np.iinfo(np.int64).min // 2)
     gap, latency = (work.start - free).astype(np.float64), work.start - work.call_start * 1.0

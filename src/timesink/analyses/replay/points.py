@@ -28,6 +28,7 @@ from timesink.analyses.columns import (
 from timesink.analyses.device_activities import Activities
 from timesink.analyses.forest import NestedCalls, Nodes, descendant_mask, nest_calls, pre_order
 from timesink.model import intervals, vendors
+from timesink.model.arrays import run_starts, running_argmax
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.trace import Trace
@@ -106,7 +107,7 @@ def host_points(trace: Trace) -> HostPoints:
     owner[starts], owner[ends] = number, nest.parent
     call[starts], call[ends] = number, number
     is_start[starts] = True
-    first = np.append(np.flatnonzero(np.diff(thread[call], prepend=-1)), len(time))
+    first = np.append(run_starts(thread[call]), len(time))
     for low, high in pairwise(first):
         # A call that outlasts the one it began in begins after it.
         np.maximum.accumulate(time[low:high], out=time[low:high])
@@ -245,9 +246,8 @@ def _last_launched(work: Activities, its: Ints, start: Ints, end: Ints) -> Ints:
         if not len(mine):
             continue
         mine = mine[np.argsort(work.call_start[mine], kind="stable")]
-        ends = work.end[mine]
-        most = np.maximum.accumulate(ends)
-        last = np.maximum.accumulate(np.where(ends >= most, np.arange(len(mine)), 0))
+        last = running_argmax(work.end[mine])
+        most = work.end[mine[last]]
         place = np.searchsorted(work.call_start[mine], start, side="right") - 1
         over = np.where(place >= 0, most[place], _NEVER)
         better = (over <= end) & (over > latest)

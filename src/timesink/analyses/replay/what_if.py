@@ -21,7 +21,7 @@ from timesink.analyses.replay.points import NOBODY, HostPoints, talks_on_host, w
 from timesink.analyses.steps import find_steps, is_communication, step_at
 from timesink.errors import UsageError
 from timesink.model import intervals, vendors
-from timesink.model.intervals import Flags, Floats, Ints
+from timesink.model.intervals import Flags, Floats, Ints, union_starts
 from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.schema import KERNEL_KINDS
 from timesink.model.trace import Trace
@@ -438,8 +438,7 @@ def _remove_work(scenario: Scenario, chosen: _Selection, change: AskedChange) ->
 def _outermost(scenario: Scenario, chosen: _Selection) -> Ints:
     """Calls that are named, without those inside of others."""
     calls, roots = scenario.graph.points.calls, np.flatnonzero(chosen.roots)
-    ends = np.maximum.accumulate(np.append(0, (roots + calls.size[roots])[:-1]))
-    return roots[roots >= ends[: len(roots)]]
+    return roots[union_starts(roots, roots + calls.size[roots])]
 
 
 def _fuse_launches(scenario: Scenario, chosen: _Selection, _: AskedChange) -> Scenario:

@@ -23,19 +23,20 @@ from statistics import NormalDist
 import msgspec
 import numpy as np
 
-from timesink.analyses.statistics import ALPHA, lower_tails
-from timesink.analyses.statistics.drift import (
-    ENOUGH,
+from timesink.analyses.statistics.autocorrelation import (
     pooled_autocorrelation,
     steps_per_independent_step,
 )
+from timesink.analyses.statistics.mean_changes import ENOUGH
+from timesink.analyses.statistics.rank_tests import lower_tails
+from timesink.analyses.statistics.significance import ALPHA
 from timesink.model.intervals import Floats
 
 MIN_A_SIDE = 3
 """Two steps beside each other are one state of the machine, however many the other side has."""
 RUN_FLOOR = 0.028
 """Part by which two runs of one program differ anyway: 1.96 times the root of two times the one
-percent that `drift` adds to the error of each mean."""
+percent that `mean_changes` adds to the error of each mean."""
 _MAX_COUNTED = 40
 """Steps of the smaller side up to which orders are counted; of more, the normal distribution."""
 _MAX_STEPS = 500

@@ -17,7 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from timesink.analyses.columns import Codes
-from timesink.analyses.forest import depth_when_nested, pre_order, stretches_of
+from timesink.analyses.forest import depth_when_nested, pre_order
 from timesink.analyses.links import launching_calls
 from timesink.analyses.memory_curve import recording_start
 from timesink.analyses.names import device_word
@@ -42,7 +42,8 @@ from timesink.analyses.timeline.tracks import (
     rank_tracks,
     side_within,
 )
-from timesink.model.intervals import Ints, partially_overlapping
+from timesink.model.arrays import prefix_sums, run_slices
+from timesink.model.intervals import Ints, partially_overlapping, union_starts
 from timesink.model.schema import FLOW_KINDS
 from timesink.model.trace import Trace
 
@@ -54,16 +55,14 @@ def stack_rows(track: Codes, start: Ints, end: Ints) -> Ints:
     the next row that is free.
     """
     rows = np.zeros(len(track), dtype=np.int64)
-    for part in stretches_of(track):
+    for part in run_slices(track):
         begin, finish = start[part], end[part]
         mine = depth_when_nested(begin, finish)
         # Nesting tells the rows; where slices cross, it does not.
         clashing = np.flatnonzero(partially_overlapping(np.column_stack((begin, finish))))
         if len(clashing):
             # Rows one by one where slices cross; stretches apart from each other keep theirs.
-            is_apart = np.ones(len(begin), dtype=np.bool_)
-            is_apart[1:] = begin[1:] >= np.maximum.accumulate(finish)[:-1]
-            borders = np.append(np.flatnonzero(is_apart), len(begin))
+            borders = np.append(np.flatnonzero(union_starts(begin, finish)), len(begin))
             for number in np.unique(np.searchsorted(borders, clashing, side="right") - 1):
                 stretch = slice(int(borders[number]), int(borders[number + 1]))
                 mine[stretch] = _walk(begin[stretch].tolist(), finish[stretch].tolist())
@@ -141,13 +140,13 @@ def lay_out(
     row = stack_rows(track[order], begin[order], end[order])
     rows = np.zeros(len(tracks), dtype=np.int64)
     np.maximum.at(rows, track[order], row + 1)
-    first_lane = np.append(0, np.cumsum(rows))
+    first_lane = prefix_sums(rows)
     lane = first_lane[track[order]] + row
     lanes = int(first_lane[-1])
     # Short numbers are sorted digit by digit, ten times as fast.
     short = lane.astype(np.uint16) if lanes <= np.iinfo(np.uint16).max else lane
     by_lane = np.argsort(short, kind="stable")
-    first = np.append(0, np.cumsum(np.bincount(lane, minlength=lanes)))
+    first = prefix_sums(np.bincount(lane, minlength=lanes))
     id_of = chosen[order[by_lane]].astype(np.int32)
     place = np.full(len(start), -1, dtype=np.int32)
     place[id_of] = np.arange(len(id_of), dtype=np.int32)

@@ -20,6 +20,7 @@ from timesink.analyses.replay.critical_path import critical_path
 from timesink.analyses.replay.own_clock import own_clock, own_timeline
 from timesink.analyses.timeline import Lanes, Layout
 from timesink.analyses.timeline.levels import Level, MergedSlices, coarser_levels, merge, single
+from timesink.model.arrays import prefix_sums
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.schema import TABLES
 from timesink.model.trace import Trace
@@ -186,7 +187,7 @@ def _levels(
     end[:-1] = np.where(lane[1:] == lane[:-1], np.minimum(end[:-1], start[1:]), end[:-1])
     many = len(layout.lanes.slices.first) - 1
     finest = single(
-        np.append(0, np.cumsum(np.bincount(lane, minlength=many))),
+        prefix_sums(np.bincount(lane, minlength=many)),
         start,
         end - start,
         label[order],

@@ -23,8 +23,8 @@ from timesink.analyses.work import (
     Work,
     formula_of,
 )
-from timesink.errors import UsageError, own_text
-from timesink.formats.small_files import DamagedError, decode_small_toml
+from timesink.errors import UsageError
+from timesink.formats.small_files import DamagedError, decode_small_toml, option_text
 from timesink.model.element_types import ELEMENT_TYPES
 
 _OPTION = "--formulas"
@@ -100,7 +100,7 @@ def formula(
 
 def formula_text(path: str | Path) -> str:
     """What a file of formulas says, as somebody wrote it."""
-    return own_text(Path(path), _OPTION, _HINT)
+    return option_text(Path(path), _OPTION, _HINT)
 
 
 def load_formulas(path: Path | str) -> FormulaRegistry:

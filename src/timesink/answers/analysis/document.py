@@ -10,17 +10,18 @@ from msgspec.structs import replace
 from timesink.analyses.communication_calls import communication_records
 from timesink.analyses.damage import refusing_damage
 from timesink.analyses.device_activities import has_device_work
+from timesink.analyses.device_utilisation import timeline
 from timesink.analyses.names import short_kernel_name
 from timesink.analyses.steps import average_step, find_steps
 from timesink.answers.analysis import ranks, roofs, tables, time
-from timesink.answers.analysis.report import RECORDED, Analysis
-from timesink.answers.analysis.sections import absence, chosen_rows, start_side_by_side
+from timesink.answers.analysis.report import RECORDED, Analysis, view_table
+from timesink.answers.analysis.sections import start_side_by_side
 from timesink.answers.analysis.tables import Analysed
 from timesink.answers.fitness import fitness_sections
 from timesink.answers.info import facts, grave_entries, health_section, recording_section
 from timesink.answers.info_report import describe_trace
-from timesink.answers.tables import sentence, table_block, table_document
-from timesink.answers.views import NO_DEVICE_WORK, NO_STEPS, find_view
+from timesink.answers.tables import sentence, table_document
+from timesink.answers.views import NO_DEVICE_WORK, NO_STEPS
 from timesink.errors import UsageError
 from timesink.model import units
 from timesink.model.findings import Evidence, RunFinding
@@ -339,22 +340,17 @@ def view_document(
     analysis: Analysis,
     view: str,
     *,
-    start_ns: int = 0,
+    start_ns: int | None = None,
     rows: int | None = None,
     sort: str | None = None,
     fits: str | None = None,
     clock: str = RECORDED,
 ) -> Document:
     """One table alone, in the order in which programs get it, or as a column says."""
-    every = analysis.table(view, clock=clock)
-    frame = tables.in_words(chosen_rows(every, sort, fits), view)
-    # Shares of some rows are still of all, and of the same.
-    total_ns, of = tables.whole_of(analysis, view, every), every if fits else None
-    block = table_block(
-        frame, view, start_ns=start_ns, rows=rows, full_total=total_ns, of=of, ordered=False
-    )
-    if every.is_empty() and find_view(view).is_of_roofs:
-        block = replace(block, note=sentence(absence(view, analysis.efficiency)))
+    table = view_table(analysis, view, clock=clock).pick(sort, fits)
+    if start_ns is None:
+        start_ns, _ = timeline(analysis.origin_trace(clock))
+    block = table.block(start_ns=start_ns, rows=rows, ordered=False)
     return table_document(block, analysis.clock_caption(view, clock) if block.rows else "")
 
 

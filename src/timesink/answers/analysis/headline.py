@@ -35,7 +35,7 @@ from timesink.analyses.work.efficiency import (
     operator_efficiency,
 )
 from timesink.analyses.work.steps import BEYOND, MATRIX, MEMORY, VECTOR, StepEfficiency
-from timesink.answers.analysis.sections import microseconds, percent, to_rows
+from timesink.answers.tables import microseconds, percent, view_rows
 from timesink.model import csv_rows, units
 from timesink.model.findings import RunFinding
 from timesink.model.fitness import IDLE, Reason
@@ -382,8 +382,8 @@ def efficiency_values(efficiency: Efficiency) -> dict[str, Any]:
         "peaks": peaks.to_dict() if peaks else None,
         "notes": list(notes_of(efficiency)),
         "step": None if step is None else step_values(step),
-        "families": to_rows(family_efficiency(efficiency)),
-        "operators": to_rows(operator_efficiency(efficiency)),
+        "families": view_rows("efficiency-families", efficiency),
+        "operators": view_rows("efficiency", efficiency),
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
 from importlib.util import find_spec
@@ -22,9 +22,7 @@ from timesink.analyses.ranks import (
     set_fitness,
     set_health,
     set_notes,
-    steps_in_detail,
 )
-from timesink.analyses.ranks.reading import UnrelatedRunsError, open_set
 from timesink.analyses.replay.critical_path import PlayedRun, played_run
 from timesink.analyses.replay.own_clock import (
     CLOCK_KEY,
@@ -40,7 +38,7 @@ from timesink.analyses.steps import find_steps, within_steps
 from timesink.analyses.work import REGISTERED, FormulaRegistry
 from timesink.analyses.work.calls import modelled_calls
 from timesink.analyses.work.efficiency import Efficiency
-from timesink.analyses.work.own_formulas import formula_text, load_formulas
+from timesink.analyses.work.own_formulas import load_formulas
 from timesink.answers.analysis import sections
 from timesink.answers.analysis.finding_values import FindingJson
 from timesink.answers.analysis.headline import (
@@ -51,25 +49,19 @@ from timesink.answers.analysis.headline import (
     tells_clocks_apart,
 )
 from timesink.answers.analysis.sections import start_side_by_side
-from timesink.answers.analysis.step_choice import Steps, missing_steps, step_choice
 from timesink.answers.analysis.straggler_text import straggler_headline
+from timesink.answers.tables import ViewTable
 from timesink.answers.views import View, check_group, find_view
-from timesink.errors import TimesinkError, UnreadableError, UsageError
-from timesink.formats import Progress, is_folder
+from timesink.errors import TimesinkError
 from timesink.formats.small_files import encode_json
 from timesink.model import units
 from timesink.model.findings import SEVERITIES, RunFinding
 from timesink.model.fitness import COMMUNICATION, CRITICAL_PATH, Fitness
 from timesink.model.health import HealthEntry, recording_notes
-from timesink.model.trace import Trace, why_no_calls
+from timesink.model.trace import Trace
 from timesink.rules.communication import stragglers
 from timesink.rules.efficiency import proven_findings
-from timesink.runtime.engine import Engine, engine_of
-from timesink.sources import Recording, display_place, place_of
-from timesink.sources.cache import Cache
-from timesink.sources.discovery import one_run
 from timesink.sources.kept_answers import KeptAnswer
-from timesink.sources.opening import find_chosen, key_of, open_recording, open_trace
 
 SCHEMA = "timesink/analysis/1"
 CORRECTED, RECORDED = ("own", "recorded")
@@ -461,170 +453,28 @@ def _is_installed(module: str) -> bool:
         return False
 
 
-def analyze(
-    source: str | Path | Trace,
+def view_table(
+    analysis: Analysis,
+    view: str,
+    group_by: str | None = None,
     *,
-    worker: str | None = None,
-    span: int | None = None,
-    rank: int | None = None,
-    steps: Steps | None = None,
-    group_by: str = "",
-    clock: str = CORRECTED,
-    device: str | None = None,
-    peaks: str | None = None,
-    formulas: str | None = None,
-    cache: bool = True,
-    jobs: int | None = None,
-    progress: Progress | None = None,
-    engine: str | Engine = "local",
-    ray_address: str | None = None,
-) -> Analysis:
-    """Where the time of a run goes.
+    clock: str = RECORDED,
+    shares: bool = True,
+) -> ViewTable:
+    """One of the tables with what its forms need, `shares` for people; see `Analysis.table`."""
+    frame, about = analysis.table(view, group_by, clock=clock), find_view(view)
+    is_unexplained = frame.is_empty() and about.is_of_roofs
+    absent = sections.absence(view, analysis.efficiency) if is_unexplained else None
+    total_ns = whole_of(analysis, view, frame) if shares else None
+    return ViewTable(about, frame, total_ns, absent)
 
-    The source is a trace, or a path to one: a file, a folder, a pattern such as `run/rank*.json`
-    or a URL.  Several traces, one of each rank, are analysed as one run: one rank in detail, all of
-    them where they are compared, by an `engine`: `"local"`, processes of this machine, or `"ray"`,
-    a cluster.  `steps` keeps only some steps, e.g. `"5-8"`, `5` or `[5, 7]`.  The answer is on the
-    program's own `clock`, without what recording costs, where that is known, or as `"recorded"`.
-    Efficiency is compared with the published peaks of the device, or of another `device`, or
-    against `peaks` such as `"dram=4.0TB/s,bf16_tensor=790TFLOP/s"`; `formulas` is a file that
-    says what operators of one's own compute and move.
 
-    >>> import timesink
-    >>> analysis = timesink.analyze(timesink.sample())
-    >>> analysis.findings[0].rule != ""
-    True
-    >>> timesink.analyze(timesink.sample(), steps=3).table("steps")["name"].to_list()
-    ['3']
+def whole_of(analysis: Analysis, view: str, frame: pl.DataFrame) -> int | None:
+    """What shares in rows of a table are of, where that is more than all its rows.
 
-    A run of several ranks, here a generated one in which all is well:
-
-    >>> import tempfile
-    >>> from timesink.lab.ranks import Plan, generate_ranks
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = generate_ranks(Plan(ranks=4, steps=2), folder)
-    ...     timesink.analyze(folder, engine="local").table("stragglers").height
-    0
+    Those of operators are of all device work, wherever the table is shown: of a replayed graph
+    hardly anything may be an operator's.  None where no operator of the frame has any.
     """
-    check_group(group_by)
-    if clock not in CLOCKS:
-        raise UsageError(f"there is no clock {clock!r}", "choose corrected or recorded")
-    clock = CLOCKS[clock]
-    wanted = None if steps is None else step_choice(steps)
-    limits = RooflineOptions(device, peaks, formulas)
-    opened = _trace_of(source)
-    if opened is not None:
-        _check_timeline(opened, source)
-        # There is nothing to choose from, but what was asked for must be what is there.
-        about = opened.metadata
-        actual = about.worker, about.span, about.distributed.rank
-        if any(
-            wish not in (None, value)
-            for wish, value in zip((worker, span, rank), actual, strict=True)
-        ):
-            label = Recording(Path(about.source), about.worker or "one trace", about.span).label
-            raise UnreadableError.none_fits(_path_of(source), [label])
-        trace_analysis = Analysis(
-            opened, _path_of(source), None, group_by, clock=clock, limits=limits
-        )
-        return _of_steps(trace_analysis, wanted)
-    place = place_of(_path_of(source))
-    recordings, notes = one_run(find_chosen(place, worker=worker, span=span, rank=rank), place)
-    if len(recordings) > 1:
-        how = engine_of(engine, jobs=jobs, address=ray_address)
-        ranks, detailed, trace = open_set(
-            recordings, engine=how, steps=wanted, cache=cache, progress=progress
-        )
-        if len(ranks.runs) > 1:
-            raise UnrelatedRunsError(display_place(place), recordings, ranks)
-        # One rank in detail, all of them where they are compared.
-        _check_timeline(trace, display_place(place))
-        full_analysis = Analysis(
-            trace, display_place(place), ranks, group_by, tuple(notes), limits=limits
-        )
-        many = units.count_noun(len(ranks.ranks), "ranks")
-        note = f"{many}: {detailed} in detail; --worker NAME shows another one alone"
-        analysis = _of_steps(full_analysis, steps_in_detail(ranks, detailed, wanted))
-        return replace(analysis, chosen=(*analysis.chosen, note))
-    store = Cache.default() if cache else None
-    trace = open_recording(recordings[0], store, jobs=jobs, progress=progress, in_background=True)
-    _check_timeline(trace, source)
-    full_analysis = Analysis(
-        *(trace, display_place(place), None, group_by, tuple(notes)), clock=clock, limits=limits
-    )
-    analysis = _of_steps(full_analysis, wanted)
-    return _with_cache(analysis, recordings[0], wanted) if cache else analysis
-
-
-def analyze_opened(
-    trace: Trace, *, path: str, steps: Steps | None = None, ranks: RankSet | None = None
-) -> Analysis:
-    """The analysis of a trace that is open already, with the `ranks` it is compared to."""
-    _check_timeline(trace, path)
-    wanted = None if steps is None else step_choice(steps)
-    if ranks is not None:
-        wanted = steps_in_detail(ranks, trace.metadata.worker, wanted)
-    return _of_steps(Analysis(trace, path, ranks=ranks), wanted)
-
-
-def _trace_of(source: str | Path | Trace) -> Trace | None:
-    """The trace, where none has to be looked for: it is given, or was exported."""
-    if isinstance(source, Trace):
-        return source
-    if not str(source):
-        raise UsageError("the path is empty", "give a trace, or a folder that holds one")
-    return open_trace(source) if is_folder(Path(source)) else None
-
-
-def _path_of(source: str | Path | Trace) -> str:
-    return source.metadata.source if isinstance(source, Trace) else str(source)
-
-
-def _check_timeline(trace: Trace, source: str | Path | Trace) -> None:
-    if trace.has_only_counters:
-        raise UnreadableError.only_counters(_path_of(source), why_no_calls(trace))
-    if trace.has_timeline:
-        return
-    if trace.has_behaviour:
-        raise UnreadableError.only_behaviour(_path_of(source))
-    raise UnreadableError.no_timeline(_path_of(source))
-
-
-def _with_cache(analysis: Analysis, recording: Recording, wanted: str | None) -> Analysis:
-    """The analysis with a place for its answer."""
-    store = Cache.default()
-    key = key_of(recording, store)
-    if not key or REGISTERED:
-        # Formulas of a running program are not for other ones.
-        return analysis
-    about = analysis.trace.metadata
-    # In another folder, `.` is called otherwise.
-    name = Path(analysis.path).resolve().name
-    question = (SCHEMA, analysis.path, name, about.source, about.worker, about.span)
-    options = (wanted, analysis.group_by, analysis.notes, analysis.clock, _limits_of(analysis))
-    return replace(analysis, answer_cache=KeptAnswer.about(store, key, [*question, *options]))
-
-
-def _limits_of(analysis: Analysis) -> dict[str, Any]:
-    """What efficiency is compared with: files of peaks and formulas may change."""
-    limits = analysis.limits
-    peaks = choose_peaks(analysis.trace, device=limits.device, peaks=limits.peaks).peaks
-    formulas_text = "" if limits.formulas is None else formula_text(limits.formulas)
-    return {"formulas": formulas_text, **({} if peaks is None else peaks.to_dict())}
-
-
-def _of_steps(analysis: Analysis, wanted: str | None) -> Analysis:
-    """The analysis of all steps or some, with what its recording says of itself.
-
-    Summaries of a set are about these steps already.
-    """
-    chosen = (*analysis.chosen, *recording_notes(analysis.trace.health))
-    if wanted is None:
-        return replace(analysis, chosen=chosen)
-    part = carry_fitness(within_steps(analysis.trace, wanted), analysis.trace)
-    missing = missing_steps(wanted, find_steps(analysis.trace)["name"])
-    note = f"steps {wanted} only"
-    if missing:
-        word = "step" if len(missing) == 1 and missing[0].isdigit() else "steps"
-        note += f"; no {word} {', '.join(missing)}"
-    return replace(analysis, trace=part, full_trace=analysis.trace, chosen=(*chosen, note))
+    if view != "operators" or not frame["device_self_ns"].sum():
+        return None
+    return int(analysis.table("launch-sites")["device_ns"].sum())

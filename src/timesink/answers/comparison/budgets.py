@@ -10,8 +10,9 @@ import numpy as np
 import polars as pl
 from msgspec.structs import replace
 
-from timesink.analyses.statistics import ALPHA, column_means, false_discovery
-from timesink.analyses.statistics.drift import mean_changes
+from timesink.analyses.statistics.mean_changes import mean_changes
+from timesink.analyses.statistics.moments import column_means
+from timesink.analyses.statistics.significance import ALPHA, false_discovery
 from timesink.answers.comparison.budget_file import (
     LACKED_TIME,
     SIGNAL,
@@ -22,18 +23,8 @@ from timesink.answers.comparison.budget_file import (
     missing_part,
 )
 from timesink.answers.comparison.changes import PairView
-from timesink.answers.comparison.gate_result import (
-    EXACT,
-    FAILED,
-    PASSED,
-    PRECISE,
-    UNJUDGED,
-    Limit,
-    doubt,
-    runs_told,
-    same_program,
-)
-from timesink.answers.comparison.pairing import Compared, processes
+from timesink.answers.comparison.gate_result import EXACT, PRECISE, doubt, runs_told, same_program
+from timesink.answers.comparison.naming import pair_title, processes, step_type
 from timesink.answers.comparison.program import (
     AMOUNTS,
     DEVICE_TIME,
@@ -41,9 +32,12 @@ from timesink.answers.comparison.program import (
     edit_told,
     signals_of_pair,
 )
-from timesink.answers.comparison.report import Comparison
 from timesink.comparison.causes.case import known_interval
 from timesink.comparison.causes.case_functions import cycle_matrices
+from timesink.comparison.causes.diagnosis import diagnose
+from timesink.comparison.causes.joint_diagnosis import cases_of, diagnose_comparison
+from timesink.comparison.gate.verdict import FAILED, PASSED, UNJUDGED, Limit
+from timesink.comparison.results import Comparison, Pair
 from timesink.comparison.steps.verdict import UNEQUAL_WORK
 from timesink.model.diagnosis import SIDES, SteadyTimes
 from timesink.model.findings import GateCheck, Interval
@@ -119,7 +113,7 @@ def evaluate(budgets: Sequence[Budget], comparison: Comparison) -> tuple[GateChe
 
 def _unless_the_host(result: GateCheck, comparison: Comparison) -> GateCheck:
     """A longer time of the host is not decided where only the pace of the host changed."""
-    diagnoses = [(case, case.diagnosis) for case in comparison.cases]
+    diagnoses = [(case, diagnose_comparison(case)) for case in cases_of(comparison)]
     same = ["" if why is None else same_program(case, why, Limit()) for case, why in diagnoses]
     if result.outcome != FAILED or not all(same):
         return result
@@ -133,12 +127,12 @@ def _of_cycle(budget: Budget, comparison: Comparison) -> Iterator[GateCheck]:
         lengths = []
         for compared in comparison.pairs:
             # The mean cycle of the new side after warm-up: of plain cycles where these are judged.
-            pair = compared.full_pair or compared.pair
+            pair = compared.whole
             after: Sequence[float] = pair.cycle_times.new_ns[pair.cycle_times.warm_up[1] :]
             if pair.plain is not None:
                 run_cycles_ns = [run.cycles_ns for run in pair.plain.runs if run.side == SIDES[1]]
                 after = np.concatenate(run_cycles_ns).tolist()
-            where = ", ".join(filter(None, (compared.cycles, processes(pair))))
+            where = ", ".join(filter(None, (step_type(compared), processes(pair))))
             if after:
                 mean = fmean(after)
                 lengths.append(Amount("cycle", where, "cycle", 0.0, mean, mean > budget.max_ns))
@@ -156,8 +150,9 @@ def _of_cycle(budget: Budget, comparison: Comparison) -> Iterator[GateCheck]:
 def _cycle_increase(budget: Budget, allowed: Increase, comparison: Comparison) -> GateCheck:
     """As the verdict goes: of each run and sort of cycle the ranks together."""
     amounts, reason, doubts = [], None, []
-    for case in comparison.cases:
-        diagnosis = case.diagnosis
+    cases = cases_of(comparison)
+    for case in cases:
+        diagnosis = diagnose_comparison(case)
         if diagnosis is None or diagnosis.verdict == "incomparable":
             reason = reason or ("" if diagnosis is None else diagnosis.reason)
             continue
@@ -168,7 +163,7 @@ def _cycle_increase(budget: Budget, allowed: Increase, comparison: Comparison) -
         base, new, interval = tested.base_ns, tested.new_ns, tested.interval_ns
         # A run that is compared with itself has no scatter to test against, and no change.
         certain = diagnosis.verdict == "regression" if interval is None else interval[0] > 0
-        where = case.pairs[0].title if len(comparison.cases) > 1 else ""
+        where = pair_title(case.pairs[0]) if len(cases) > 1 else ""
         beyond = allowed.is_below(new - base, base)
         amount = Amount("cycle", where, "cycle", base, new, beyond, certain, interval)
         limit = Limit(100 * (allowed.most(base) / base - 1) if base else 0.0)
@@ -204,9 +199,9 @@ def _of_names(budget: Budget, comparison: Comparison) -> Iterator[GateCheck]:
             yield _undecided_result(budget, rule, why)
 
 
-def _match(compared: Compared, budget: Budget) -> BudgetMatch:
+def _match(compared: Pair, budget: Budget) -> BudgetMatch:
     """What an entry matches in a pair."""
-    full_pair, kind = compared.full_pair or compared.pair, budget.kind
+    full_pair, kind = compared.whole, budget.kind
     on_device = (
         kind == "kernels" or has_device_work(full_pair.new) or has_device_work(full_pair.base)
     )
@@ -397,16 +392,16 @@ def _signal_check(name: str, outcome: str, sentence: str, beyond: float = 0.0) -
     return GateCheck(kind, f"{sentence}.", name, outcome, beyond=beyond)
 
 
-def _where(pair: Compared, pairs: Sequence[Compared]) -> str:
+def _where(pair: Pair, pairs: Sequence[Pair]) -> str:
     """Which processes, where there are others."""
     if len(pairs) == 1:
         return ""
-    place = ", ".join(filter(None, (pair.cycles, processes(pair.full_pair or pair.pair))))
+    place = ", ".join(filter(None, (step_type(pair), processes(pair.whole))))
     return f" in {place}" if place else ""
 
 
-def _program_check(pairs: Sequence[Compared]) -> GateCheck:
-    programs = [pair.diagnosis.program for pair in pairs]
+def _program_check(pairs: Sequence[Pair]) -> GateCheck:
+    programs = [diagnose(pair).program for pair in pairs]
     recorded_programs = [program for program in programs if program is not None]
     # Who asks for the same program asks for the same kernels as well, whatever they take.
     edits = max(
@@ -424,7 +419,7 @@ def _program_check(pairs: Sequence[Compared]) -> GateCheck:
     return _signal_check(PROGRAM, PASSED, "The recorded calls are the same")
 
 
-def _amount(pair: Compared, budget: Budget, where: str) -> GateCheck:
+def _amount(pair: Pair, budget: Budget, where: str) -> GateCheck:
     """Beyond where all cycles are; not decided where some are, as counts differ among cycles."""
     name, what, allowed = budget.name, AMOUNTS[budget.name], budget.max_increase or Increase(0.0)
     sides = signals_of_pair(pair)
@@ -447,14 +442,14 @@ def _amount(pair: Compared, budget: Budget, where: str) -> GateCheck:
         return _signal_check(
             name, UNJUDGED, f"{sentence}, and steps differ ({spans_text})", new - base
         )
-    if (pair.full_pair or pair.pair).equal_work is not None:
+    if pair.whole.equal_work is not None:
         return _signal_check(name, UNJUDGED, f"{sentence}, {_UNEQUAL}", new - base)
     return _signal_check(name, FAILED, sentence, new - base)
 
 
-def _device_time(pair: Compared, budget: Budget, where: str) -> GateCheck:
+def _device_time(pair: Pair, budget: Budget, where: str) -> GateCheck:
     """Beyond for sure, within for sure, or the interval holds the limit."""
-    program, allowed = pair.diagnosis.program, budget.max_increase or Increase(0.0)
+    program, allowed = diagnose(pair).program, budget.max_increase or Increase(0.0)
     took = None if program is None else program.device_time
     if took is None or not (took.base_ns and took.new_ns):
         return _signal_check(DEVICE_TIME, UNJUDGED, _NO_TIMELINE if took is None else _NO_DEVICE)

@@ -18,28 +18,28 @@ from timesink.answers.comparison import causes
 from timesink.answers.comparison.causes import paragraphs
 from timesink.answers.comparison.changes import PairView, pairs_block, times_block
 from timesink.answers.comparison.efficiency import efficiency_section
-from timesink.answers.comparison.gate_result import (
-    CYCLE_TIME,
-    EXACT,
-    FAILED,
-    PASSED,
-    PRECISE,
-    REGRESSION,
-    UNJUDGED,
-    Gate,
-)
+from timesink.answers.comparison.gate_result import CYCLE_TIME, EXACT, PRECISE, Gate
+from timesink.answers.comparison.naming import pair_names, pair_title
 from timesink.answers.comparison.program import (
     edits_blocks,
     only_edited,
     opening_lines,
     without_edits,
 )
-from timesink.answers.comparison.rank_sets import APART, apart_lines, groups_block, threshold
-from timesink.answers.comparison.report import Comparison
+from timesink.answers.comparison.rank_sets import (
+    APART,
+    apart_lines,
+    comparison_headline,
+    groups_block,
+    threshold,
+)
 from timesink.answers.comparison.sentences import notes, slowdown_sentences, subject
 from timesink.answers.views import listed_table
-from timesink.comparison.exploration.groups import Exploration
+from timesink.comparison.causes.joint_diagnosis import diagnose_comparison
+from timesink.comparison.gate.verdict import FAILED, PASSED, REGRESSION, UNJUDGED
 from timesink.comparison.inputs import LEFT_OUT, UNPAIRED
+from timesink.comparison.results import Comparison, Exploration
+from timesink.comparison.steps.efficiency import efficiency_change
 from timesink.errors import TimesinkError
 from timesink.model import units
 from timesink.model.diagnosis import Diagnosis
@@ -299,10 +299,10 @@ def comment_md(
 
     Sections are in the order of their importance.
     """
-    why = comparison.diagnosis if gate is None else gate.why
+    why = diagnose_comparison(comparison) if gate is None else gate.why
     explored = comparison.exploration
     if explored is not None or why is None:
-        title, headline = "many processes", comparison.headline
+        title, headline = "many processes", comparison_headline(comparison)
         sections = [] if explored is None else list(_exploration_sections(explored))
     else:
         word = causes.verdict_sentence(why)
@@ -381,11 +381,11 @@ def _checks(gate: Gate | None, headline: str) -> Iterator[Section]:
 
 def _subject(comparison: Comparison) -> Section:
     """What was compared: names of files and processes, in which a backtick begins no code."""
-    pairs = [(pair, PairView(pair.pair)) for pair in comparison.pairs]
+    pairs = [(pair, PairView(pair)) for pair in comparison.pairs]
     if len(pairs) == 1:
-        line = subject(pairs[0][1], pairs[0][0].title)
+        line = subject(pairs[0][1], pair_title(pairs[0][0]))
         return Section("subject", "", (Text(short_names(line).replace("`", "'")),))
-    table = pairs_block(pairs, comparison.pair_names, _MAX_PAIRS)
+    table = pairs_block(pairs, pair_names(comparison.all_pairs), _MAX_PAIRS)
     return Section("pairs", table.title, (table,))
 
 
@@ -427,13 +427,14 @@ def _rest(comparison: Comparison, gate: Gate | None, command: Sequence[str]) -> 
     """The largest changes of functions, notes, and how to have all of it."""
     pair_notes: list[str] = []
     if len(comparison.pairs) == 1:
-        report = PairView(comparison.pairs[0].pair)
-        yield from efficiency_section(comparison.pairs[0].efficiency, _MAX_OPERATORS)
+        report = PairView(comparison.pairs[0])
+        yield from efficiency_section(efficiency_change(comparison.pairs[0]), _MAX_OPERATORS)
         table = times_block(report, _MAX_FUNCTIONS)
         if report.comparable and (report.times["base_ns"] != report.times["new_ns"]).any():
             yield Section("times", table.title, (table,))
         pair_notes = notes(report)
-    of_test = () if comparison.diagnosis is None else comparison.diagnosis.notes
+    diagnosis = diagnose_comparison(comparison)
+    of_test = () if diagnosis is None else diagnosis.notes
     every = dict.fromkeys(
         [*(gate.doubts if gate else ()), *of_test, *comparison.notes, *pair_notes]
     )

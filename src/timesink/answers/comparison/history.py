@@ -23,7 +23,7 @@ from timesink.analyses.statistics.change_points import (
 from timesink.answers.comparison.history_rows import Commit, HistoryRow, bisect_lines, history_rows
 from timesink.answers.views import listed_table
 from timesink.comparison.gate.baseline_store import reference
-from timesink.comparison.results import SIGNALS, SignalName
+from timesink.comparison.signals import SIGNALS, SignalName
 from timesink.errors import UsageError
 from timesink.formats.small_files import encode_json
 from timesink.model import units

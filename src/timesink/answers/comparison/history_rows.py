@@ -20,9 +20,6 @@ import msgspec
 import numpy as np
 from msgspec import structs
 
-from timesink.analyses.statistics.repeats import timed_runs
-from timesink.answers.comparison.repeated import expand_paths
-from timesink.answers.comparison.report import members_of
 from timesink.comparison.gate.baseline_store import (
     FolderStore,
     checked_name,
@@ -32,8 +29,10 @@ from timesink.comparison.gate.baseline_store import (
     store_at,
 )
 from timesink.comparison.inputs import SideReadOptions, find_side
-from timesink.comparison.reading import Runs, read_sides
-from timesink.comparison.results import Signals, signals_of
+from timesink.comparison.reading import RunReader, processes_of, read_sides
+from timesink.comparison.repeated import expand_paths
+from timesink.comparison.repeated_runs import timed_runs
+from timesink.comparison.signals import Signals, signals_of
 from timesink.errors import NotFoundError, UnreadableError, UsageError
 from timesink.formats import SERIES
 from timesink.formats.small_files import DamagedError, decode_small_json
@@ -229,15 +228,15 @@ def _measure_run(folder: Path, reading: SideReadOptions) -> MeasuredRun:
             )
         return _with_recorded(MeasuredRun(folder.name), recorded)
     side = find_side(folder, None)
-    (read,), _, _ = read_sides(Runs(reading), [side.sources])
-    signals = _together([signals_of(member.role) for member in members_of(read)])
+    (read,), _, _ = read_sides(RunReader(reading), [side.sources])
+    signals = _together([signals_of(member) for member in processes_of(read)])
     facts = facts_of(read)
     measured_run = MeasuredRun(
         folder.name,
-        cycles=max((member.role.cycles for member in members_of(read)), default=0),
+        cycles=max((member.cycles for member in processes_of(read)), default=0),
         by=RECORDED,
         cycle_ns=signals.cycle_ns,
-        mean_ns=max((member.role.mean_cycle_ns for member in members_of(read)), default=None),
+        mean_ns=max((member.mean_cycle_ns for member in processes_of(read)), default=None),
         **{name: getattr(signals, name) for name in _SUMMED},
         peak_memory_bytes=signals.peak_memory_bytes,
         program=signals.program,

@@ -12,9 +12,9 @@ import polars as pl
 from msgspec.structs import replace
 
 from timesink.answers.comparison.causes import cause_name, lower_first
-from timesink.answers.comparison.pairing import Compared
 from timesink.answers.views import listed_table
-from timesink.comparison.results import Signals, signals_of
+from timesink.comparison.results import Pair
+from timesink.comparison.signals import Signals, signals_of
 from timesink.model import units
 from timesink.model.diagnosis import CycleKinds, Diagnosis, ProgramChange, ProgramEdit
 from timesink.model.schema import HOST_DEVICE
@@ -423,13 +423,13 @@ AMOUNTS: Mapping[str, ExactAmount] = {
 """Exact signals by the keys of their limits."""
 
 
-def signals_of_pair(pair: Compared) -> tuple[Signals, Signals]:
+def signals_of_pair(pair: Pair) -> tuple[Signals, Signals]:
     """The signals of both sides, of all devices."""
-    full_pair = pair.full_pair or pair.pair
+    full_pair = pair.whole
     return signals_of(full_pair.base), signals_of(full_pair.new)
 
 
-def certain_lines(pair: Compared, why: Diagnosis, signal_names: frozenset[str]) -> dict[str, str]:
+def certain_lines(pair: Pair, why: Diagnosis, signal_names: frozenset[str]) -> dict[str, str]:
     """What is certain and precise of two runs, but for limits that are `signal_names` about."""
     if why.program is None or why.verdict == "incomparable":
         return {}

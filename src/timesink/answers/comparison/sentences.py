@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from timesink.analyses.statistics import ALPHA
+from timesink.analyses.statistics.significance import ALPHA
 from timesink.answers.comparison.causes import (
     VERDICTS,
     cause_name,
@@ -20,8 +20,9 @@ from timesink.answers.comparison.causes import (
     verdict_sentence,
 )
 from timesink.answers.comparison.changes import Change, PairView, counters_meanwhile
-from timesink.answers.comparison.pairing import Compared, pair_names, processes
+from timesink.answers.comparison.naming import pair_names, processes
 from timesink.answers.comparison.program import program_lines
+from timesink.comparison.causes.diagnosis import diagnose
 from timesink.comparison.results import Pair
 from timesink.comparison.steps.verdict import NO_LENGTHS, UNEQUAL_WORK, step_time_sentence
 from timesink.model import units
@@ -31,7 +32,7 @@ from timesink.model.schema import HOST_DEVICE
 from timesink.output.names import LONGEST_NAME, cut_middle
 
 if TYPE_CHECKING:
-    from timesink.comparison.exploration.groups import Exploration
+    from timesink.comparison.results import Exploration
 
 _MAX_CAUSES = 2
 _MAX_FINDINGS = 5
@@ -421,7 +422,7 @@ def notes_of_many(pairs: Iterable[tuple[str, Sequence[str]]]) -> list[str]:
     ]
 
 
-def headline(pairs: Sequence[Compared], exploration: Exploration | None) -> str:
+def headline(pairs: Sequence[Pair], exploration: Exploration | None) -> str:
     """What changed, over all pairs."""
     if exploration is not None:
         many, groups = len(exploration.roles), len(exploration.clusters)
@@ -430,13 +431,13 @@ def headline(pairs: Sequence[Compared], exploration: Exploration | None) -> str:
             return f"All {processes_text} behave the same."
         return f"{processes_text} form {groups} groups that behave differently."
     if len(pairs) == 1:
-        return pair_headline(pairs[0].pair, pairs[0].diagnosis)
+        return pair_headline(pairs[0], diagnose(pairs[0]))
     return " ".join(_of_many_pairs(pairs))
 
 
-def _of_many_pairs(pairs: Sequence[Compared]) -> Iterator[str]:
+def _of_many_pairs(pairs: Sequence[Pair]) -> Iterator[str]:
     """What pairs have in common, and the one that stands out where one does."""
-    reports = [PairView(pair.pair) for pair in pairs]
+    reports = [PairView(pair) for pair in pairs]
     names = pair_names(pairs)
     states = [
         _WORDS[report.verdict.cycles] if report.comparable else _UNEQUAL for report in reports
@@ -474,7 +475,7 @@ def _of_many_pairs(pairs: Sequence[Compared]) -> Iterator[str]:
         name = names[place]
         # Names of files are as they are, at the start of a sentence too.
         who = name.capitalize() if name.startswith("rank ") else name
-        text = function or " ".join(summary_sentences(reports[place], pairs[place].diagnosis))
+        text = function or " ".join(summary_sentences(reports[place], diagnose(pairs[place])))
         yield f"{who} stands out: {text}"
 
 

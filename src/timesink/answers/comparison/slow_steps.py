@@ -13,12 +13,12 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
-from timesink.answers.comparison import causes, pairing
+from timesink.answers.comparison import causes
 from timesink.answers.comparison import values as diagnosis_json
 from timesink.answers.comparison.causes import cause_name, lower_first
 from timesink.answers.comparison.changes import CYCLES, MAX_ROWS, PairView, roles_block, times_block
 from timesink.answers.comparison.cycle_pictures import split_blocks
-from timesink.answers.comparison.report import chosen, members_of
+from timesink.answers.comparison.naming import SORTS_OF_CYCLES
 from timesink.answers.fitness import fitness_of_sides, fitness_sections, fitness_values
 from timesink.answers.tables import short_labels
 from timesink.answers.views import listed_table
@@ -26,9 +26,10 @@ from timesink.comparison.causes import slow_steps
 from timesink.comparison.causes.diagnosis import diagnose as diagnose_pair
 from timesink.comparison.causes.joint_diagnosis import diagnose_together
 from timesink.comparison.inputs import SideReadOptions, check_given, find_cases, side_of, source_of
+from timesink.comparison.pairing import check_cycle_type, chosen, processes_of_type
 from timesink.comparison.prefetch import CycleSearch
-from timesink.comparison.reading import Runs, check_recordings
-from timesink.comparison.results import WITHIN, Pair, ProcessSteps
+from timesink.comparison.reading import RunReader, check_recordings, processes_of
+from timesink.comparison.results import WITHIN, Pair, Process
 from timesink.comparison.steps.verdict import compare_roles
 from timesink.errors import NotFoundError, UsageError
 from timesink.formats import Progress
@@ -54,7 +55,7 @@ class SlowStepReport(msgspec.Struct, frozen=True, eq=False):
 
     name: str
     """What it is called among the others: `pid 7`, `rank 3, decode steps`."""
-    role: ProcessSteps
+    role: Process
     split: slow_steps.CycleSplit
     diagnosis: Diagnosis
     pair: Pair | None = None
@@ -192,7 +193,7 @@ def diagnose(
     """
     target = source if isinstance(source, Trace) else Path(source)
     check_given([target])
-    pairing.check_cycle_type(cycle_type)
+    check_cycle_type(cycle_type)
     if isinstance(target, Path) and find_cases(target):
         raise UsageError(
             f"{target}: two runs, a normal and an abnormal one",
@@ -200,48 +201,42 @@ def diagnose(
         )
     finding = CycleSearch(marker, by, metric_map)
     side = side_of(target, rank)
-    runs, failures = Runs(SideReadOptions(cache, jobs, progress, finding)).of(side.sources)
+    runs, failures = RunReader(SideReadOptions(cache, jobs, progress, finding)).of(side.sources)
     if not runs:
         raise failures[0].error
     if finding.says_unit:
         check_recordings(runs, finding)
     process = None if pid is None else str(pid)
-    every = members_of(runs)
-    fitting = [member for member in every if process in (None, member.role.pid)]
+    every = processes_of(runs)
+    fitting = [member for member in every if process in (None, member.pid)]
     if not fitting:
-        pid_list = units.join_names(
-            sorted({member.role.pid for member in every}, key=units.natural)
-        )
-        raise NotFoundError(
-            f"{every[0].role.source}: no process {process}", f"there are {pid_list}"
-        )
-    members = pairing.members_of_type(chosen(fitting, process, rank), cycle_type)
+        pid_list = units.join_names(sorted({member.pid for member in every}, key=units.natural))
+        raise NotFoundError(f"{every[0].source}: no process {process}", f"there are {pid_list}")
+    members = processes_of_type(chosen(fitting, process, rank), cycle_type)
     lost = [f"left out: {failure.error.message}" for failure in failures]
-    role_notes = dict.fromkeys(note for member in members for note in member.role.notes)
+    role_notes = dict.fromkeys(note for member in members for note in member.notes)
     return Diagnosed(
         source=source_of(target),
-        processes=tuple(
-            map(slow_step_report, [member.role for member in members], _names(members))
-        ),
+        processes=tuple(map(slow_step_report, members, _names(members))),
         notes=(*side.notes, *lost, *role_notes),
     )
 
 
-def _names(members: Sequence[pairing.ProcessMember]) -> list[str]:
+def _names(members: Sequence[Process]) -> list[str]:
     """What each process is called among the others; with its sort of cycles and its file."""
     jobs, types = ({getattr(member, name) for member in members} for name in ("job", "suffix"))
     names = []
     for member in members:
-        rank = member.role.rank
-        name = f"pid {member.role.pid}" if rank is None else f"rank {rank}"
-        words = [name, pairing.SORTS_OF_CYCLES.get(member.suffix, "") if len(types) > 1 else ""]
+        rank = member.rank
+        name = f"pid {member.pid}" if rank is None else f"rank {rank}"
+        words = [name, SORTS_OF_CYCLES.get(member.suffix, "") if len(types) > 1 else ""]
         if len(jobs) > 1 and rank is None:
             words.append(member.job)
         names.append(", ".join(filter(None, words)))
     return told_apart(names)
 
 
-def slow_step_report(role: ProcessSteps, name: str) -> SlowStepReport:
+def slow_step_report(role: Process, name: str) -> SlowStepReport:
     """What is slow in one process, and why."""
     split = slow_steps.split_cycles(role)
     sides = slow_steps.typical_and_outliers(role, split)

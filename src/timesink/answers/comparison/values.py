@@ -22,9 +22,14 @@ from timesink.analyses.ranks import rank_groups
 from timesink.answers.comparison.program import program_values
 from timesink.answers.comparison.sentences import pair_headline
 from timesink.comparison.causes.diagnosis import diagnose
-from timesink.comparison.exploration.groups import Exploration
-from timesink.comparison.rank_changes import RankChanges
-from timesink.comparison.results import ComparedRuns, CycleTimes, Pair, ProcessSteps
+from timesink.comparison.results import (
+    ComparedRuns,
+    CycleTimes,
+    Exploration,
+    Pair,
+    Process,
+    RankChanges,
+)
 from timesink.comparison.steps.verdict import judge_pair
 from timesink.model import csv_rows
 from timesink.model.diagnosis import Diagnosis
@@ -174,7 +179,7 @@ def _evidence(evidence: Evidence) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def role(role: ProcessSteps) -> dict[str, Any]:
+def role(role: Process) -> dict[str, Any]:
     """A role without its rows; see `docs/comparison_json.md`."""
     distinct = {
         name: list(distinct_texts(role.behaviour[name]))

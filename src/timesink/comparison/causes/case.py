@@ -20,9 +20,9 @@ from msgspec import structs
 from timesink.analyses.behaviour import STEP_MARK, STEP_MARK_TOLD
 from timesink.analyses.behaviour.anatomy import Anatomy
 from timesink.analyses.names import short_name
-from timesink.analyses.statistics.drift import mean_changes
+from timesink.analyses.statistics.mean_changes import mean_changes
 from timesink.comparison.causes.case_functions import CaseFunctions, functions_of
-from timesink.comparison.results import Pair, ProcessSteps
+from timesink.comparison.results import Pair, Process
 from timesink.comparison.steps.recorded_events import find_unrecorded
 from timesink.model import units as amounts
 from timesink.model.diagnosis import Component
@@ -259,7 +259,7 @@ _PYTHON = re.compile(r"\.py\(\d+\): |^<.*>$|^enumerate\(DataLoader\)")
 class CaseSide:
     """One side of a comparison."""
 
-    role: ProcessSteps
+    role: Process
     anatomy: Anatomy
 
     @cached_property

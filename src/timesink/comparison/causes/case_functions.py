@@ -20,7 +20,7 @@ from timesink.analyses.behaviour import (
 from timesink.analyses.columns import numbers
 from timesink.analyses.kernels.families import load_families
 from timesink.analyses.names import is_data_loader
-from timesink.analyses.statistics import QUIETLY, column_means
+from timesink.analyses.statistics.moments import QUIETLY, column_means
 from timesink.comparison.steps.recorded_events import equally_often
 from timesink.model.intervals import Floats, Ints
 from timesink.model.schema import HOST_DEVICE

@@ -13,8 +13,10 @@ import polars as pl
 from msgspec import structs
 
 from timesink.analyses.behaviour.anatomy import Anatomy
-from timesink.analyses.statistics import QUIETLY, column_means, false_discovery, two_sided_p
-from timesink.analyses.statistics.drift import mean_changes
+from timesink.analyses.statistics.mean_changes import mean_changes
+from timesink.analyses.statistics.moments import QUIETLY, column_means
+from timesink.analyses.statistics.significance import false_discovery
+from timesink.analyses.statistics.student_t import single_value_p, two_sided_p
 from timesink.comparison.results import WITHIN, Pair
 from timesink.model.intervals import Floats, Ints
 from timesink.model.schema import HOST_DEVICE
@@ -375,9 +377,4 @@ def _chances(base: Floats, new: Floats) -> Floats:
         return np.full(base.shape[1], np.nan)
     # Single values against the spread of the others.
     single, several = sorted((base, new), key=len)
-    level = several.mean(axis=0)
-    spread = np.hypot(several.std(axis=0, ddof=1), _FLOOR * level)
-    error = spread * np.sqrt(1 + 1 / len(several))
-    apart = single[0] - level
-    freedom = np.full(len(level), len(several) - 1.0)
-    return np.where(apart == 0, 1.0, two_sided_p(apart / error, freedom))
+    return single_value_p(single[0], several, _FLOOR)

@@ -10,8 +10,11 @@ from msgspec.structs import replace
 
 from timesink.analyses.behaviour import once_per_cycle, plain_texts
 from timesink.analyses.behaviour.anatomy import PARTS, Anatomy
-from timesink.analyses.statistics import moments, scaled_mad, welch_interval
-from timesink.analyses.statistics.drift import mean_changes
+from timesink.analyses.columns import memoize_per_trace
+from timesink.analyses.statistics.mean_changes import mean_changes
+from timesink.analyses.statistics.moments import moments
+from timesink.analyses.statistics.robust import median_and_error
+from timesink.analyses.statistics.student_t import Z95, welch_interval
 from timesink.comparison.causes.case import (
     Demand,
     DiagnosisCase,
@@ -68,11 +71,14 @@ _CLOSER = 0.5
 _KEY = ["function", "device"]
 
 
-def diagnose(pair: Pair, expected: Expectation | None = None) -> Diagnosis:
+@memoize_per_trace
+def diagnose(pair: Pair) -> Diagnosis:
     """The diagnosis of a pair, of cycles put together to equal work where that was needed.
 
-    Of cycles that are slower than expected it is known that they changed, whatever they hold.
+    Worked out when somebody asks: tables of numbers do not wait for it.  Of cycles that are slower
+    than expected it is known that they changed, whatever they hold.
     """
+    pair, expected = pair.whole, pair.expected
     judged = compare_step_times(pair)
     compared = pair.equal_work or pair
     base, new = anatomy_of_role(compared.base), anatomy_of_role(compared.new)
@@ -440,7 +446,6 @@ def _kernels(pair: Pair) -> pl.DataFrame:
 
 _BETWEEN_RUNS = 0.006
 """Part of its device time by which equal programs differ from run to run, at most."""
-_Z95 = 1.96
 _STEADY, _CLEARLY = 0.05, 1.15
 """Kernels that take as long within this part; and those that take so many times as long."""
 _WORTH_TELLING = 0.05
@@ -524,14 +529,10 @@ def _kinds(program_difference: ProgramDifference) -> Iterator[CycleKinds]:
 
 def _device_time(base: Floats, new: Floats) -> SteadyTimes:
     """Device time of usual cycles; its interval holds by how much equal runs differ."""
-    middle, errors = [], []
-    for side in (base, new):
-        usual = float(np.median(side))
-        middle.append(usual)
-        errors.append(1.2533 * scaled_mad(side, usual) / max(1, len(side)) ** 0.5)
-    half = _Z95 * float(np.hypot(*errors)) + _BETWEEN_RUNS * middle[0]
-    delta = middle[1] - middle[0]
-    return SteadyTimes(middle[0], middle[1], (delta - half, delta + half))
+    (base_ns, base_error), (new_ns, new_error) = map(median_and_error, (base, new))
+    half = Z95 * float(np.hypot(base_error, new_error)) + _BETWEEN_RUNS * base_ns
+    delta = new_ns - base_ns
+    return SteadyTimes(base_ns, new_ns, (delta - half, delta + half))
 
 
 def device_time_of_runs(base: Sequence[float], new: Sequence[float]) -> SteadyTimes:

@@ -11,7 +11,7 @@ from functools import wraps
 
 from msgspec.structs import replace
 
-from timesink.analyses.statistics import ALPHA
+from timesink.analyses.statistics.significance import ALPHA
 from timesink.comparison.causes.counter_levels import CounterReading, chance, own_devices
 from timesink.comparison.causes.environment import Suspect, counter_evidence
 from timesink.comparison.causes.resource_load import Context, of_others

@@ -10,7 +10,8 @@ import polars as pl
 from msgspec.structs import replace
 
 from timesink.analyses.behaviour import NO_CALL, STEP_MARK
-from timesink.analyses.statistics import moments, welch_interval
+from timesink.analyses.statistics.moments import moments
+from timesink.analyses.statistics.student_t import welch_interval
 from timesink.comparison.causes.case import (
     HOST_PARTS,
     Claim,

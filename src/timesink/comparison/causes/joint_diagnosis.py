@@ -6,18 +6,27 @@ to arrive.  What holds up one of them holds up all, and shows as waiting in the 
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from math import erfc, fsum, sqrt
+from math import fsum
 from statistics import fmean, median
 
 import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from timesink.analyses.statistics import ALPHA, false_discovery
+from timesink.analyses.columns import memoize_per_trace
+from timesink.analyses.statistics.significance import ALPHA, false_discovery
+from timesink.analyses.statistics.student_t import Z95, normal_p
 from timesink.comparison.causes.case import largest_first, relative_closeness
-from timesink.comparison.causes.diagnosis import change_ns, diagnose, explain_anomalies
-from timesink.comparison.results import Pair
+from timesink.comparison.causes.diagnosis import (
+    beyond_expected,
+    change_ns,
+    diagnose,
+    explain_anomalies,
+)
+from timesink.comparison.rank_changes import with_stragglers
+from timesink.comparison.results import Comparison, Pair
 from timesink.model import units
 from timesink.model.diagnosis import (
     Component,
@@ -39,7 +48,6 @@ _MIN_PROCESSES = 3
 """Processes that are needed to tell the one that is not like the others."""
 _MIN_SHARE = 0.01
 _MIN_SHARE_EXPLAINED = 0.5
-_Z95 = 1.96
 _VERDICT_WORDS = {"regression": "longer", "improvement": "shorter"}
 _TOGETHER = frozenset({"exposed_communication", "synchronisation"})
 
@@ -50,6 +58,39 @@ class ProcessDiagnosis(msgspec.Struct, frozen=True, eq=False):
     process: str
     diagnosis: Diagnosis
     host: str | None = None
+
+
+@memoize_per_trace
+def diagnose_comparison(comparison: Comparison) -> Diagnosis | None:
+    """Why runs differ, all pairs read together; None where processes were only distinguished."""
+    if not comparison.pairs:
+        return None
+    diagnoses = [diagnose(pair) for pair in comparison.pairs]
+    diagnosis, expected = diagnoses[0], comparison.pairs[0].expected
+    if len(diagnoses) > 1:
+        diagnosis = diagnose_together([pair.whole for pair in comparison.pairs], diagnoses)
+        if expected is not None:
+            causes = beyond_expected(diagnosis.causes, diagnosis.anomalies, expected)
+            diagnosis = replace(diagnosis, causes=causes, expected=expected)
+    if comparison.ranks is None:
+        return diagnosis
+    return with_stragglers(diagnosis, comparison.ranks, of_all=comparison.has_all_ranks)
+
+
+def cases_of(comparison: Comparison) -> tuple[Comparison, ...]:
+    """Each program and step type for itself, with the pairs of all its ranks."""
+    titles = {(pair.identifier, pair.suffix) for pair in comparison.pairs}
+    return (comparison,) if len(titles) == 1 else _each_case(comparison)
+
+
+@memoize_per_trace
+def _each_case(comparison: Comparison) -> tuple[Comparison, ...]:
+    pairs_by_title: dict[tuple[str, str], list[Pair]] = {}
+    for pair in comparison.pairs:
+        pairs_by_title.setdefault((pair.identifier, pair.suffix), []).append(pair)
+    return tuple(
+        dataclasses.replace(comparison, pairs=tuple(pairs)) for pairs in pairs_by_title.values()
+    )
 
 
 def diagnose_together(pairs: Sequence[Pair], diagnoses: Sequence[Diagnosis] = ()) -> Diagnosis:
@@ -184,7 +225,7 @@ def _verdict(
     if longer and shorter:
         # What the mean of all says.
         low, high = _ends(times, range(len(times)))
-        chance = erfc(abs(new - base) / (max(high - low, 1e-9) / 2) * _Z95 / sqrt(2))
+        chance = normal_p(abs(new - base) / (max(high - low, 1e-9) / 2) * Z95)
         moved = "regression" if new > base else "improvement"
         return "no_change" if chance >= ALPHA else moved, chance
     if longer and new > base:

@@ -37,6 +37,7 @@ from timesink.analyses.forest import Nodes, levels, nest_calls, pre_order
 from timesink.analyses.links import launching_calls
 from timesink.analyses.names import Hashes, hash_texts, mix_hashes, plain_name
 from timesink.model import vendors
+from timesink.model.arrays import places_among
 from timesink.model.intervals import Ints
 from timesink.model.schema import BUSY_KINDS, LINE_PREFIX, MODULE_PREFIX
 from timesink.model.trace import Trace
@@ -126,7 +127,7 @@ class Program:
             below = self.sites.filter(pl.col("parent").is_in(dropped))
         remains = ~pl.col("site").is_in(dropped)
         rows = self.nodes.select(remains).to_series().to_numpy()
-        place = np.append(np.where(rows, np.cumsum(rows) - 1, -1), -1)
+        place = np.append(places_among(rows), -1)
         nodes = self.nodes.with_columns(parent=pl.Series(place[self.nodes["parent"].to_numpy()]))
         sites, counts = self.sites.filter(remains), self.counts.filter(remains)
         return Program(sites, counts, nodes.filter(remains), self.host, self.typed, self.vendor)

@@ -8,9 +8,10 @@ from __future__ import annotations
 import msgspec
 import polars as pl
 
+from timesink.analyses.columns import memoize_per_trace
 from timesink.analyses.work.cycle_work import CycleEfficiency, cycle_efficiency
 from timesink.analyses.work.efficiency import MIN_MODELLED
-from timesink.comparison.results import Pair, ProcessSteps
+from timesink.comparison.results import Pair, Process
 
 PRECISION, ADDED, REMOVED, MORE, LESS, SLOWER, FASTER = CHANGES = (
     *("precision", "added", "removed", "more work", "less work", "slower", "faster"),
@@ -56,17 +57,17 @@ class EfficiencyChange(msgspec.Struct, frozen=True, eq=False):
         return len({peaks.device if peaks else "" for peaks in sides}) <= 1
 
 
-def efficiency_change(pair: Pair, peaks: str | None = None) -> EfficiencyChange | None:
-    """What two roles compute and move; None where neither recorded shapes.
-
-    `peaks` are those of their devices, as the user writes them.
+@memoize_per_trace
+def efficiency_change(pair: Pair) -> EfficiencyChange | None:
+    """What two processes compute and move, worked out on demand; None where neither has shapes.
 
     >>> import timesink
     >>> same = timesink.compare(timesink.sample(), timesink.sample())
     >>> efficiency_change(same.pair).same_work
     True
     """
-    base, new = (_efficiency(role, peaks) for role in (pair.base, pair.new))
+    sides = pair.whole.base, pair.whole.new
+    base, new = (_efficiency(role, pair.peaks) for role in sides)
     if base is None and new is None:
         return None
     if base is None or new is None:
@@ -76,7 +77,7 @@ def efficiency_change(pair: Pair, peaks: str | None = None) -> EfficiencyChange 
     return EfficiencyChange(base, new, operators=_changed_operators(base, new))
 
 
-def _efficiency(role: ProcessSteps, peaks: str | None) -> CycleEfficiency | None:
+def _efficiency(role: Process, peaks: str | None) -> CycleEfficiency | None:
     if role.work is None:
         return None
     cycles = role.behaviour["cycle"].unique()

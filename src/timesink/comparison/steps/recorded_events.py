@@ -11,7 +11,7 @@ import polars as pl
 
 from timesink.analyses.behaviour import SIDE_WAIT, UNTRACED, once_per_cycle
 from timesink.analyses.names import short_kernel_name
-from timesink.comparison.results import ProcessSteps
+from timesink.comparison.results import Process
 from timesink.comparison.steps.sides import is_related, is_unplaced, match_functions
 from timesink.model.intervals import Flags, Floats
 from timesink.model.schema import HOST_DEVICE
@@ -271,7 +271,7 @@ def ran(table: pl.DataFrame) -> pl.DataFrame:
     return table.filter((pl.col("calls") > 0) | (pl.col("dur_ns") > 0))
 
 
-def other_mix(base: ProcessSteps, new: ProcessSteps) -> str | None:
+def other_mix(base: Process, new: Process) -> str | None:
     """A sentence where one side runs attention in a way of its own beside the one both have.
 
     Prompts and tokens are attended to by different kernels, so their steps are in another
@@ -297,7 +297,7 @@ def other_mix(base: ProcessSteps, new: ProcessSteps) -> str | None:
     )
 
 
-def recorded_in_part(role: ProcessSteps) -> Iterator[str]:
+def recorded_in_part(role: Process) -> Iterator[str]:
     """Cycles without device work, where others have some: it was not recorded."""
     cycles = role.behaviour["cycle"].n_unique()
     having = role.behaviour.filter(pl.col("device") != HOST_DEVICE)["cycle"].n_unique()
@@ -308,7 +308,7 @@ def recorded_in_part(role: ProcessSteps) -> Iterator[str]:
         )
 
 
-def cautions(base: ProcessSteps, new: ProcessSteps, missing: Unrecorded) -> Iterator[str]:
+def cautions(base: Process, new: Process, missing: Unrecorded) -> Iterator[str]:
     """What the recordings themselves differ in."""
     on_device = []
     for role in (base, new):

@@ -28,8 +28,10 @@ from timesink.analyses.behaviour.anatomy import (
 from timesink.analyses.behaviour.calls import OUTSIDE, Windows
 from timesink.analyses.behaviour.recorded_anatomy import anatomy_of
 from timesink.analyses.kernels.families import OTHER, load_families, normalised_name
-from timesink.analyses.statistics import QUIETLY, Moments, moments, rank_p, welch_p
-from timesink.comparison.results import ROWS, ProcessSteps
+from timesink.analyses.statistics.moments import QUIETLY, Moments, moments
+from timesink.analyses.statistics.rank_tests import rank_p
+from timesink.analyses.statistics.student_t import welch_p
+from timesink.comparison.results import ROWS, Process
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.schema import HOST_DEVICE, NO_DEVICE
 from timesink.model.units import natural, quantity
@@ -277,7 +279,7 @@ def _on_both_sides(those: pl.Expr, keys: list[str]) -> pl.Expr:
     return ((those & pl.col("in_base")).any() & (those & pl.col("in_new")).any()).over(keys)
 
 
-def with_matching_devices(base: ProcessSteps, new: ProcessSteps) -> tuple[ProcessSteps, str | None]:
+def with_matching_devices(base: Process, new: Process) -> tuple[Process, str | None]:
     """NEW with those devices that BASE has not renamed to those of BASE NEW has not; a word on it.
 
     A run on `GPU 0` and one on `GPU 7`, or on an `MLU 0`, did the same on their first device.
@@ -316,7 +318,7 @@ def with_matching_devices(base: ProcessSteps, new: ProcessSteps) -> tuple[Proces
 _ON_HOST = tuple(name for name in FUNCTION_CLASSES if not name.startswith("gpu_"))
 
 
-def with_places(base: ProcessSteps, new: ProcessSteps) -> tuple[ProcessSteps, ProcessSteps]:
+def with_places(base: Process, new: Process) -> tuple[Process, Process]:
     """Both roles with their host functions on the host, where no device is named.
 
     The class of a function tells, or else where the other side runs the function of its name.
@@ -357,9 +359,7 @@ def _without_device() -> pl.Expr:
     return (pl.col("device").cast(pl.String) == NO_DEVICE).fill_null(value=False)
 
 
-def with_common_units(
-    base: ProcessSteps, new: ProcessSteps
-) -> tuple[ProcessSteps, ProcessSteps, tuple[str, ...]]:
+def with_common_units(base: Process, new: Process) -> tuple[Process, Process, tuple[str, ...]]:
     """Both roles with their counters in the units of the base, and what could not be done."""
     unlike = _unlike(base.behaviour, new.behaviour)
     if not unlike:
@@ -430,7 +430,7 @@ def _in_units(side: pl.DataFrame, units: dict[str, str | None]) -> pl.DataFrame:
     return side.with_columns(unit=renamed.cast(side.schema["unit"]))
 
 
-def anatomy_of_role(role: ProcessSteps) -> Anatomy:
+def anatomy_of_role(role: Process) -> Anatomy:
     """What the cycles of a role are made of: from its timeline, else from its behaviour table.
 
     Where cycles were left out or put together, so they are here.

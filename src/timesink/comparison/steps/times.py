@@ -10,32 +10,22 @@ import polars as pl
 from msgspec import structs
 
 from timesink.analyses.behaviour import once_per_cycle, plain_texts
-from timesink.analyses.statistics import (
-    ALPHA,
-    QUIETLY,
-    moments,
-    moments_with_zeros,
-    permutation_p,
-    rank_p,
-    rank_test,
-    trimmed_mean,
-    welch_p,
-)
-from timesink.analyses.statistics.drift import (
-    mean_changes,
-    regime_p,
-    segments,
-    warm_up,
-    without_outliers,
-)
+from timesink.analyses.statistics.change_points import regime_p, segments, warm_up
 from timesink.analyses.statistics.exact import SeparatedSteps, separated_steps
-from timesink.analyses.statistics.repeats import DETECT_PCT, decide
+from timesink.analyses.statistics.mean_changes import mean_changes
+from timesink.analyses.statistics.moments import QUIETLY, moments, moments_with_zeros
+from timesink.analyses.statistics.permutation import permutation_p, trimmed_mean
+from timesink.analyses.statistics.rank_tests import rank_p, rank_test
+from timesink.analyses.statistics.robust import without_outliers
+from timesink.analyses.statistics.significance import ALPHA
+from timesink.analyses.statistics.student_t import welch_p
+from timesink.comparison.repeated_runs import DETECT_PCT, decide
 from timesink.comparison.results import (
     FAMILIES,
     TIMES,
     ComparedRuns,
     CycleTimes,
-    ProcessSteps,
+    Process,
     cycle_lengths,
 )
 from timesink.comparison.steps.sides import Sides, is_related, match_functions, side_by_side
@@ -197,7 +187,7 @@ _SAME_FUNCTIONS, _OF_THE_SAME_CYCLES = 0.5, 0.9
 """Part of the functions that parts of one run have in common; and the very same cycles."""
 
 
-def are_parts_of_one_run(base: ProcessSteps, new: ProcessSteps) -> bool:
+def are_parts_of_one_run(base: Process, new: Process) -> bool:
     """Whether one process did the cycles of both without a pause.
 
     They touch, interleave or are the same ones.  Files may differ, as a recording can be cut in
@@ -244,7 +234,7 @@ def cycle_spans(behaviour: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _run_the_same(base: ProcessSteps, new: ProcessSteps, part: float = _SAME_FUNCTIONS) -> bool:
+def _run_the_same(base: Process, new: Process, part: float = _SAME_FUNCTIONS) -> bool:
     """Whether they have functions in common: this part of those of the side with fewer."""
     if not all("function" in role.behaviour.columns for role in (base, new)):
         return True
@@ -294,7 +284,7 @@ def cycle_times(base: pl.DataFrame, new: pl.DataFrame, *, one_run: bool = False)
 
 
 def plain_times(
-    base: ProcessSteps, new: ProcessSteps, *, detect_pct: float | None = None
+    base: Process, new: Process, *, detect_pct: float | None = None
 ) -> ComparedRuns | None:
     """What cycles without the profiler say of two sides; None where one of them has none.
 

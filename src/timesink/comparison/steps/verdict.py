@@ -19,15 +19,15 @@ from timesink.analyses.behaviour import (
     of_cycles_alone,
 )
 from timesink.analyses.columns import memoize_per_trace
-from timesink.analyses.statistics import ALPHA, false_discovery
 from timesink.analyses.statistics.exact import fewest_steps
-from timesink.analyses.statistics.repeats import MIN_RUNS, Decision
+from timesink.analyses.statistics.significance import ALPHA, false_discovery
+from timesink.comparison.repeated_runs import MIN_RUNS, Decision
 from timesink.comparison.results import (
     WITHIN,
     ComparedRuns,
     CycleTimes,
     Pair,
-    ProcessSteps,
+    Process,
     Workload,
     key_findings,
 )
@@ -216,7 +216,7 @@ def either_p(*columns: str) -> pl.Expr:
 
 
 def compare_roles(
-    base: ProcessSteps, new: ProcessSteps, kind: str, *, detect_pct: float | None = None
+    base: Process, new: Process, kind: str, *, detect_pct: float | None = None
 ) -> Pair:
     """The pair of two roles; `kind` is as in `Pair`, `detect_pct` as in `plain_times`.
 
@@ -260,19 +260,19 @@ def compare_roles(
 _OF_CYCLES = ("cycle", "cycle_type", "pid", "host", "anchor", "cycle_ts_ns", "cycle_dur_ns")
 
 
-def _is_silent(role: ProcessSteps) -> bool:
+def _is_silent(role: Process) -> bool:
     """Whether nothing but the length of cycles is known."""
     return not (role.behaviour["calls"] > 0).any()
 
 
-def _without_calls(role: ProcessSteps) -> ProcessSteps:
+def _without_calls(role: Process) -> Process:
     """A role of which nothing but the length of cycles is known, as of the other side."""
     table = role.behaviour.unique("cycle", keep="first", maintain_order=True).select(_OF_CYCLES)
     return replace(role, behaviour=of_cycles_alone(table), anatomy=None, program=None)
 
 
 def _pair(
-    base: ProcessSteps, new: ProcessSteps, kind: str, workload: Workload, unlike: AbstractSet[str]
+    base: Process, new: Process, kind: str, workload: Workload, unlike: AbstractSet[str]
 ) -> Pair:
     sides = base.behaviour, new.behaviour
     return Pair(

@@ -7,7 +7,6 @@ others are lines looked at one by one.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -18,6 +17,7 @@ import polars as pl
 from timesink.formats.ncu.launches import PLACE, GatheredLaunches
 from timesink.formats.ncu.numbers import ahead, all_quoted_rows, stretches
 from timesink.formats.ncu.table import BadRowsError, CsvTable
+from timesink.formats.small_files import DamagedError, decode_small_json
 from timesink.model.health import HealthEntry
 from timesink.recorder.ncu.table import MARK
 
@@ -74,10 +74,8 @@ class ProfilerLog(msgspec.Struct):
     def _note_collected(self, line: re.Match[bytes]) -> bytes:
         """Keep what the first recording of the file says; what is no such line stays."""
         try:
-            facts = json.loads(line[1])
-        except ValueError:
-            return line[0]
-        if not isinstance(facts, dict):
+            facts = decode_small_json(line[1], "a line of the file")
+        except DamagedError:
             return line[0]
         self.collected = self.collected or facts
         return b""

@@ -15,7 +15,7 @@ from compared import pair_of
 from shared_resources import Side, anomalies, both
 from timesink.analyses.behaviour.anatomy import LEVELS, PART_TIMES, PLACE_TIMES, Anatomy
 from timesink.comparison.causes.environment import find_anomalies
-from timesink.comparison.results import ProcessSteps
+from timesink.comparison.results import Process
 from timesink.model.findings import CAUSES, Finding
 from timesink.model.schema import BEHAVIOUR
 
@@ -183,7 +183,7 @@ class TestQuiet:
         assert both(Side({}), Side({})) == ((), ())
 
     def test_nothing_recorded_at_all(self):
-        nothing = ProcessSteps("x", "x.csv", "7", BEHAVIOUR.empty())
+        nothing = Process("x", "x.csv", "7", BEHAVIOUR.empty())
         empty = Anatomy(
             *(pl.DataFrame(schema=schema) for schema in (PART_TIMES, PLACE_TIMES, LEVELS))
         )

@@ -9,13 +9,13 @@ import pytest
 
 from slowed import MS, USUAL, Call, Program, anomaly, causes, pair
 from timesink.comparison.causes.diagnosis import attribution, find_causes
-from timesink.comparison.results import ProcessSteps
+from timesink.comparison.results import Process
 
 CROWDED = anomaly("cpu_contention", "Host", metric="process_runq_wait_pct")
 _HOST = ("idle", "host_cpu", "launch_gap")
 
 
-def with_core_waits(role: ProcessSteps, share: float) -> ProcessSteps:
+def with_core_waits(role: Process, share: float) -> Process:
     """The same with a share of all time of the host spent on waiting for a core."""
     anatomy = role.anatomy
     assert anatomy is not None

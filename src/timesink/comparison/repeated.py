@@ -11,12 +11,12 @@ from statistics import median
 import msgspec
 import numpy as np
 
-from timesink.analyses.statistics.drift import warm_up
-from timesink.analyses.statistics.repeats import TimedRun, timed_runs
-from timesink.answers.comparison.report import members_of
+from timesink.analyses.statistics.change_points import warm_up
 from timesink.comparison.inputs import RunInput, find_side
-from timesink.comparison.reading import Runs, read_sides
-from timesink.comparison.results import cycle_lengths, signals_of
+from timesink.comparison.reading import RunReader, processes_of, read_sides
+from timesink.comparison.repeated_runs import TimedRun, timed_runs
+from timesink.comparison.results import cycle_lengths
+from timesink.comparison.signals import signals_of
 from timesink.errors import UnreadableError, UsageError
 from timesink.model.diagnosis import PLAIN, RECORDED, SIDES
 from timesink.model.units import count_noun
@@ -106,7 +106,7 @@ def runs_of_ab(folder: Path) -> RepeatedRuns:
 
 
 def timed_sides(
-    repeated_runs: RepeatedRuns, runs: Runs
+    repeated_runs: RepeatedRuns, runs: RunReader
 ) -> tuple[TimedSide, TimedSide, tuple[str, ...]]:
     """Cycles of every run: plain ones where all have them, else those that were recorded."""
     every = [_timed_runs(side) for side in (repeated_runs.base, repeated_runs.new)]
@@ -127,7 +127,7 @@ def timed_sides(
 
 
 def device_times(
-    repeated_runs: RepeatedRuns, runs: Runs
+    repeated_runs: RepeatedRuns, runs: RunReader
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Device time per cycle of every run with a timeline, where either side has several of them."""
     lines = [
@@ -143,13 +143,13 @@ def device_times(
     times = []
     for side in lines:
         read = [read_sides(runs, [run_side.sources])[0][0] for run_side in side]
-        roles = [member.role for side_run in read for member in members_of(side_run)]
+        roles = [process for side_run in read for process in processes_of(side_run)]
         device_ns = [signals_of(role).device_ns for role in roles]
         times.append(tuple(time_ns for time_ns in device_ns if time_ns))
     return (times[0], times[1]) if min(map(len, times)) > 1 else ((), ())
 
 
-def timed_side(side: RepeatedSide, runs: Runs, *, is_plain: bool | None = None) -> TimedSide:
+def timed_side(side: RepeatedSide, runs: RunReader, *, is_plain: bool | None = None) -> TimedSide:
     """The same of one side."""
     timed, notes = _timed_runs(side), tuple[str, ...]()
     if is_plain is None:
@@ -178,17 +178,17 @@ def _plain(side: RunInput) -> TimedRun | None:
     return next(iter(timed_runs(recorded_at(place), str(side.path))), None)
 
 
-def _recorded_run(side: RunInput, runs: Runs) -> TimedRun:
+def _recorded_run(side: RunInput, runs: RunReader) -> TimedRun:
     """The recorded cycles of a run, without warm-up."""
     ((read,), _, _) = read_sides(runs, [side.sources])
-    members = members_of(read)
-    if len(members) != 1:
+    processes = processes_of(read)
+    if len(processes) != 1:
         raise UsageError(
-            f"{side.path}: contains {count_noun(len(members), 'processes')}; each run must be "
+            f"{side.path}: contains {count_noun(len(processes), 'processes')}; each run must be "
             "one process",
             ONE_PROCESS,
         )
-    role = members[0].role
+    role = processes[0]
     lengths = cycle_lengths(role.behaviour).to_numpy().astype(np.float64)
     start_us = role.behaviour["cycle_ts_ns"].min()
     recorded = read[0].recorded

@@ -16,23 +16,29 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import partial
 from random import Random
 
 import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from timesink.analyses.statistics import student_t_quantile
-from timesink.analyses.statistics.drift import warm_up
+from timesink.analyses.statistics.change_points import warm_up
+from timesink.analyses.statistics.robust import trimmed_estimate
+from timesink.analyses.statistics.sequential import (
+    TRIM,
+    ChangeEstimate,
+    paired_change,
+    pairs_until,
+    unpaired_change,
+)
+from timesink.analyses.statistics.student_t import t_limit
 from timesink.model.diagnosis import PLAIN, SIDES, UNDECIDED
 from timesink.model.intervals import Floats
 from timesink.model.recorded_run import RecordedRun
 
 DETECT_PCT = 1.0
 """Changes that are to be found, unless asked otherwise."""
-_TRIM = 0.1
-"""Part of the cycles of a run, and of the pairs, left out at either end."""
 _MIN_CYCLES = 3
 """A run of fewer says nothing."""
 _MIN_PAIRS_TO_REPORT = 3
@@ -56,13 +62,8 @@ _UNEVEN_PCT = 10.0
 """Runs are not the same whose cycles all in all take so much longer."""
 _WIDEST = math.log(10)
 """An interval that reaches farther says nothing."""
-_MAX_PAIRS = 100_000
 _INTERLEAVED = 0.8
 """Part of the runs that has a neighbour of the other side where both ran in turn."""
-_EXPLAINS = 0.4
-"""Part of the scatter between pairs that their order has to explain to be taken out ..."""
-_MIN_TO_EXPLAIN = 8
-"""... in so many pairs."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,7 +85,7 @@ class TimedRun:
     @property
     def typical_ns(self) -> float:
         """Mean of its cycles without the outermost tenths."""
-        return _trimmed_estimate(self.cycles_ns)[0]
+        return trimmed_estimate(self.cycles_ns, TRIM)[0]
 
     @property
     def fast_ns(self) -> float:
@@ -176,7 +177,7 @@ class Decision(msgspec.Struct, frozen=True, eq=False):
     def is_uneven(self, allowed_pct: float) -> bool:
         """Whether slow cycles or runs, too rare to be certain of, add more than is allowed."""
         error = self.mean.error_pct or 0.0
-        rare = self.mean.change_pct > max(allowed_pct, _limit(_DOUBT, 1e6) * error)
+        rare = self.mean.change_pct > max(allowed_pct, t_limit(_DOUBT, 1e6) * error)
         return rare or self.whole_pct > max(allowed_pct, _UNEVEN_PCT)
 
     def is_beyond(self, allowed_pct: float | None) -> bool | None:
@@ -226,11 +227,12 @@ def decide(
     chances = chances if looking else _ONCE
     changes = {}
     for statistic, chance in chances.items():
-        means = [_level([_figure(run, statistic) for run in side]) for side in sides]
-        of_pairs = _of_pairs(pairs, statistic, chance) if in_turn else None
-        changes[statistic] = _change(
-            statistic, means, of_pairs or _of_sides(sides, statistic, chance)
-        )
+        levels = [_log_figures(side, statistic) for side in sides]
+        estimate = (
+            _change_of_pairs(pairs, statistic, chance) if in_turn
+            else unpaired_change(levels[0], levels[1], chance)
+        )  # fmt: skip
+        changes[statistic] = _change(statistic, [_level(side) for side in levels], estimate)
     overall_ns = [float(np.concatenate([run.cycles_ns for run in side]).mean()) if side else 0.0
              for side in sides]  # fmt: skip
     decision = Decision(
@@ -307,24 +309,27 @@ def runs_needed(scatter_pct: float, detect_pct: float = DETECT_PCT) -> int:
     >>> runs_needed(0.5)
     16
     """
-    return _pairs_until(scatter_pct, detect_pct, _SURE, looking=True)
+    return pairs_until(scatter_pct, detect_pct, partial(_chance_at, looking=True), MIN_RUNS, _SURE)
 
 
 # -- one figure ------------------------------------------------------------------------------------
-
-_Estimate = tuple[float, float, float]
-"""Change and its reach, as logarithms, and its standard error."""
 
 
 def _figure(run: TimedRun, statistic: str) -> float:
     return float(getattr(run, f"{statistic}_ns"))
 
 
-def _level(values: Sequence[float]) -> float:
-    return math.exp(_trimmed_estimate(np.log(np.array(values)))[0]) if values else 0.0
+def _log_figures(runs: Sequence[TimedRun], statistic: str) -> Floats:
+    return np.asarray(np.log(np.array([_figure(run, statistic) for run in runs])))
 
 
-def _change(statistic: str, means: Sequence[float], estimate: _Estimate | None) -> RepeatedChange:
+def _level(values: Floats) -> float:
+    return math.exp(trimmed_estimate(values, TRIM)[0]) if len(values) else 0.0
+
+
+def _change(
+    statistic: str, means: Sequence[float], estimate: ChangeEstimate | None
+) -> RepeatedChange:
     base, new = means
     if estimate is None:
         change = 100 * (new / base - 1) if base else 0.0
@@ -337,78 +342,13 @@ def _change(statistic: str, means: Sequence[float], estimate: _Estimate | None) 
     return RepeatedChange(statistic, base, base * math.exp(middle), change, bounds, 100 * error)
 
 
-def _of_pairs(
+def _change_of_pairs(
     pairs: Sequence[tuple[TimedRun, TimedRun]], statistic: str, chance: float
-) -> _Estimate:
-    apart = np.array([math.log(_figure(new, statistic) / _figure(base, statistic))
-                      for base, new in pairs])  # fmt: skip
-    middle, error, freedom = _trimmed_estimate(apart)
-    if len(pairs) >= _MIN_TO_EXPLAIN:
-        # Which side ran first tells much of the change where the machine drifts.
-        first = np.array([1.0 if base.started_us < new.started_us else -1.0 for base, new in pairs])
-        estimate = _without_drift(apart, first)
-        if estimate is not None:
-            middle, error, freedom = estimate
-    return middle, error * _limit(chance, freedom), error
-
-
-def _without_drift(apart: Floats, first: Floats) -> tuple[float, float, float] | None:
-    """Changes without what the order of a pair explains of them; None where that is little."""
-    centred = first - first.mean()
-    squares = float(centred @ centred)
-    if not squares:
-        return None
-    rest = apart - float(centred @ apart) / squares * first
-    if rest.var() > (1 - _EXPLAINS) * apart.var():
-        return None
-    middle, error, freedom = _trimmed_estimate(rest)
-    # What the order explains is an estimate as well.
-    wider = math.sqrt(1 + len(apart) * float(first.mean()) ** 2 / squares)
-    return middle, error * wider, max(freedom - 1, 1.0)
-
-
-def _of_sides(
-    sides: Sequence[Sequence[TimedRun]], statistic: str, chance: float
-) -> _Estimate | None:
-    """Of sides that did not run in turn: all runs of one against all of the other (Welch).
-
-    A single run is taken to scatter as those of the other side do.
-    """
-    few, many = sorted(map(len, sides))
-    if many < 2 or not few:
-        return None
-    levels = [np.log([_figure(run, statistic) for run in side]) for side in sides]
-    estimates = [_trimmed_estimate(level) for level in levels]
-    if few == 1:
-        several = max(levels, key=len)
-        spread = _trimmed_estimate(several)[1] * math.sqrt(many)
-        estimates = [estimate if len(level) > 1 else (estimate[0], spread, math.inf)
-                 for estimate, level in zip(estimates, levels, strict=True)]  # fmt: skip
-    (base, base_error, base_free), (new, new_error, new_free) = estimates
-    parts = base_error**2, new_error**2
-    error = math.sqrt(sum(parts))
-    freedom = min(base_free, new_free)
-    if error and few > 1:
-        freedom = error**4 / (parts[0] ** 2 / base_free + parts[1] ** 2 / new_free)
-    return new - base, error * _limit(chance, freedom), error
-
-
-def _trimmed_estimate(values: Floats) -> tuple[float, float, float]:
-    """Mean without the outermost values, its standard error, and the degrees of freedom."""
-    number = len(values)
-    cut = int(_TRIM * number)
-    ordered = np.sort(values)
-    core = ordered[cut : number - cut]
-    if number < 2:
-        return float(core.mean()), math.inf, 1.0
-    spread = float(np.clip(values, core[0], core[-1]).std(ddof=1))
-    error = spread / ((1 - 2 * cut / number) * math.sqrt(number))
-    return float(core.mean()), error, float(number - 2 * cut - 1)
-
-
-@lru_cache(maxsize=4096)
-def _limit(chance: float, freedom: float) -> float:
-    return float(student_t_quantile(chance, np.array([freedom]))[0])
+) -> ChangeEstimate:
+    changes = np.array([math.log(_figure(new, statistic) / _figure(base, statistic))
+                        for base, new in pairs])  # fmt: skip
+    order = np.array([1.0 if base.started_us < new.started_us else -1.0 for base, new in pairs])
+    return paired_change(changes, order, chance)
 
 
 # -- how many runs -------------------------------------------------------------------------------
@@ -424,26 +364,10 @@ def _more_runs(
     scatter = typical.error_pct * math.sqrt(number)
     # Whichever comes first: nothing is left within the interval, or it is within what matters.
     target = max(change, detect_pct - change)
-    return max(1, _pairs_until(scatter, target, 0.0, looking=looking) - number)
+    pairs = pairs_until(scatter, target, partial(_chance_at, looking=looking), MIN_RUNS)
+    return max(1, pairs - number)
 
 
-def _pairs_until(scatter_pct: float, reach_pct: float, sure: float, *, looking: bool) -> int:
-    """Pairs until the interval reaches no farther, with so many standard errors to spare."""
-
-    def reaches(number: int) -> bool:
-        freedom = number - 2 * int(_TRIM * number) - 1
-        chance = _LOOKS["typical"] / number if looking else _ONCE["typical"]
-        error, limit = scatter_pct / math.sqrt(number), _limit(chance, freedom)
-        # The error is an estimate as well: of few pairs it is often too large.
-        spare = sure * math.sqrt(1 + limit**2 / (2 * freedom))
-        return error * (limit + spare) <= reach_pct
-
-    few, many = MIN_RUNS - 1, MIN_RUNS
-    while not reaches(many):
-        few, many = many, 2 * many
-        if many > _MAX_PAIRS:
-            return _MAX_PAIRS
-    while many - few > 1:
-        middle = (few + many) // 2
-        few, many = (few, middle) if reaches(middle) else (middle, many)
-    return many
+def _chance_at(number: int, *, looking: bool) -> float:
+    """Chance of an error of the typical cycle, after so many pairs."""
+    return _LOOKS["typical"] / number if looking else _ONCE["typical"]

@@ -5,13 +5,7 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from timesink.analyses.statistics.repeats import (
-    TimedRun,
-    decide,
-    neighbours,
-    next_sides,
-    runs_needed,
-)
+from timesink.comparison.repeated_runs import TimedRun, decide, neighbours, next_sides, runs_needed
 
 
 def runs(levels, *, drift=0.0, cycles=40, probes=None, seed=3):
