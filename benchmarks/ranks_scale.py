@@ -138,7 +138,7 @@ def peak_mb() -> float:
 
 def check(rank_set: RankSet, ranks: int) -> None:
     """A wrong answer is of no use, however soon it comes."""
-    named = [(straggler.rank, straggler.cause) for straggler in rank_set.analysis.stragglers]
+    named = [(straggler.rank, straggler.id) for straggler in rank_set.analysis.stragglers]
     if named != [(ranks // 2 + 5, "gpu_clock")]:
         sys.exit(f"stragglers are said to be {named}")
 

@@ -11,7 +11,7 @@ from timesink.answers.comparison.gate_result import Gate
 from timesink.answers.comparison.report import ComparisonAnswer
 from timesink.comparison.results import Pair
 from timesink.model.diagnosis import CycleTime, Diagnosis
-from timesink.model.findings import Finding
+from timesink.model.findings import GateCheck
 
 MS = 1e6
 
@@ -37,9 +37,9 @@ def lengths(change_pct: float, half_pct: float = 2.0) -> CycleTime:
 
 def gate_check(
     kind: str, name: str, outcome: str, sentence: str, time_ns: float = 0.0, **parts: Any
-) -> Finding:
+) -> GateCheck:
     """One thing that was looked at; `time_ns` is what was measured in the new run."""
-    return Finding(kind, sentence, cost_ns=time_ns, name=name, outcome=outcome, **parts)
+    return GateCheck(kind, sentence, name, outcome, time_ns=time_ns or None, **parts)
 
 
 def failed_gate(**parts: Any) -> Gate:

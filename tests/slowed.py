@@ -24,7 +24,7 @@ from timesink.comparison.results import CycleTimes, Pair, Process
 from timesink.comparison.steps.times import time_rows
 from timesink.comparison.steps.verdict import compare_roles
 from timesink.model.diagnosis import Component
-from timesink.model.findings import Finding
+from timesink.model.findings import Anomaly, Cause
 
 MS = 1_000_000
 PARTS = {
@@ -188,8 +188,8 @@ def pair(base: Program, new: Program, rank: int | None = None, cycles: int = 20)
 
 
 def causes(
-    base: Program, new: Program, *anomalies: Finding, relieved: tuple[Finding, ...] = ()
-) -> tuple[Finding, ...]:
+    base: Program, new: Program, *anomalies: Anomaly, relieved: tuple[Anomaly, ...] = ()
+) -> tuple[Cause, ...]:
     """What explains the change from one program to another."""
     both, before, after, parts = _beside(repr((base, new)), (base, new))
     return find_causes(both, before, after, parts, anomalies, relieved=relieved)
@@ -222,10 +222,10 @@ def _beside(
     return _PAIRS[key]
 
 
-def anomaly(cause: str, device: str = "GPU 0", **more: Any) -> Finding:
+def anomaly(cause: str, device: str = "GPU 0", **more: Any) -> Anomaly:
     """A resource that is less there."""
     usual: dict[str, Any] = {"metric": "gpu_usage", "unit": "%", "base": 5.0, "new": 99.0}
     fields_ = {**usual, **more}
-    return Finding(
+    return Anomaly(
         cause, "It is busy.", "Look.", share=0.9, q_value=0.001, device=device, **fields_
     )

@@ -7,7 +7,6 @@ import json
 import re
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from msgspec.structs import replace
 
 import timesink
 from timesink.answers.comparison import values as plain

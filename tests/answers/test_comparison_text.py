@@ -263,7 +263,10 @@ class TestUnrecorded:
 class TestNotes:
     def test_notes_of_both_sides_are_said_once(self):
         pair = two_runs()
-        base, new = (replace(pair.base, notes=("a", "b")), replace(pair.new, notes=("b", "c")))
+        base, new = (
+            replace(pair.base, notes=("a", "b")),
+            replace(pair.new, notes=("b", "c")),
+        )
         lines = section(pair_text(replace(pair, base=base, new=new)), "Notes")
         assert [line.strip() for line in lines] == ["both: b", "base: a", "new: c"]
 

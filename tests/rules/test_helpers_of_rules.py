@@ -32,9 +32,7 @@ def test_advice_on() -> None:
 
 def test_advise() -> None:
     report = timesink.kernels(timesink.sample())
-    assert [advice.rule for advice in advise(report.calls, report.devices)] == [
-        "layout-conversions"
-    ]
+    assert [advice.id for advice in advise(report.calls, report.devices)] == ["layout-conversions"]
 
 
 def test_rules_for() -> None:
@@ -45,10 +43,7 @@ def test_rules_for() -> None:
 
 
 def test_finding() -> None:
-    assert (
-        make_finding("run", "data-loading", "It waits.", share=0.1, cost_ns=5.0).title
-        == "Data loading"
-    )
+    assert make_finding("data-loading", "It waits.", share=0.1, cost_ns=5.0).title == "Data loading"
 
 
 def test_find_all() -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import msgspec
 import polars as pl
 import pytest
+from msgspec.structs import replace
 
 from live_cycles import MadeCycles
 from timesink.errors import TimesinkError

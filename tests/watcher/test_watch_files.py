@@ -478,7 +478,12 @@ def test_incidents_of_an_earlier_watcher_count_for_their_hour(tmp_path):
     incidents = Incidents(tmp_path, 2, quota_bytes=0)
     ages_s = (7200, 1800, 60)
     earlier = [
-        Incident(str(age), tmp_path, {1: replace(alarm(), raised_s=time.time() - age)}, ended_us=1)
+        Incident(
+            str(age),
+            tmp_path,
+            {1: replace(alarm(), raised_s=time.time() - age)},
+            ended_us=1,
+        )
         for age in ages_s
     ]
     incidents.take_over(earlier)

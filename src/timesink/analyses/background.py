@@ -7,8 +7,7 @@ launches or with marks is no such thread, nor is one whose work another thread w
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 import numpy as np
 
 from timesink.analyses import names
@@ -92,8 +91,7 @@ def _shows_work(trace: Trace) -> Flags:
     return works
 
 
-@dataclass(frozen=True, eq=False)
-class _BusyThread:
+class _BusyThread(msgspec.Struct, frozen=True, eq=False):
     """When a thread is inside of a call that does not wait, as disjoint stretches in order."""
 
     border: Ints

@@ -22,6 +22,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any, TypeAlias
 
+import msgspec
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -273,8 +274,7 @@ def _divide(a: Ints, b: Ints, offset: tuple[int, int], pairs: Pairs) -> None:
     _divide(a[half:], b[cut:], (offset[0] + half, offset[1] + cut), pairs)
 
 
-@dataclass(frozen=True, slots=True)
-class OperatorCost:
+class OperatorCost(msgspec.Struct, frozen=True):
     """The calls of one operator."""
 
     name: str
@@ -285,8 +285,7 @@ class OperatorCost:
     device_self_ns: int
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
+class Cost(msgspec.Struct, frozen=True):
     """What some calls took; `total_ns` counts each by its device work, or its length without."""
 
     host_ns: int
@@ -296,8 +295,7 @@ class Cost:
     """Operators among them and below, in the order in which they first finished."""
 
 
-@dataclass(frozen=True, eq=False)
-class CallCosts:
+class CallCosts(msgspec.Struct, frozen=True, eq=False):
     """Times of calls in pre-order; arrays have one entry per call."""
 
     size: Ints
@@ -418,8 +416,7 @@ class Stretch:
         return self.run.elsewhere_costs.of(self.run.elsewhere[first:last])
 
 
-@dataclass(frozen=True, eq=False)
-class _Run:
+class _Run(msgspec.Struct, frozen=True, eq=False):
     forest: CallForest
     tree: CallTree
     is_module: Flags

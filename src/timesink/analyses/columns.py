@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import wraps
 from threading import Lock
 from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
 
+import msgspec
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -105,8 +105,7 @@ def _dense_codes(numbers: NDArray[Any]) -> tuple[Codes, NDArray[np.intp]]:
     return place_of[numbers], row_of[row_of >= 0]
 
 
-@dataclass(frozen=True, eq=False)
-class Texts:
+class Texts(msgspec.Struct, frozen=True, eq=False):
     """A text column as numbers and what they stand for."""
 
     codes: Codes

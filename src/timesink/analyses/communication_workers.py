@@ -6,9 +6,9 @@ Only lengths are compared between workers, so their clocks need not agree.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 import polars as pl
 
@@ -162,8 +162,7 @@ def _expected_workers(group: Mapping[str, Any], ranks: Mapping[str, int | None])
     return sorted(named if size != 1 and seen <= named else seen)
 
 
-@dataclass(frozen=True, eq=False)
-class WorkerSummary:
+class WorkerSummary(msgspec.Struct, frozen=True, eq=False):
     """What of one worker the comparison needs."""
 
     rank: int | None
@@ -173,8 +172,7 @@ class WorkerSummary:
     ranges: pl.DataFrame
 
 
-@dataclass(frozen=True, eq=False)
-class WorkerComparison:
+class WorkerComparison(msgspec.Struct, frozen=True, eq=False):
     """Workers of one span, compared call by call.
 
     Of a single worker nobody can tell how long it waited: then `transfer_ns` and `waiting_ns`
@@ -220,8 +218,7 @@ def mean_over_steps(steps: pl.DataFrame, *columns: str) -> pl.DataFrame:
     return steps.filter(counted).group_by("worker", maintain_order=True).agg(pl.col(columns).mean())
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Ranges:
+class _Ranges(msgspec.Struct, frozen=True, eq=False):
     """The ranges of all workers, those of a call together, in the order of the calls."""
 
     call: Ints

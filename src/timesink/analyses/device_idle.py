@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 import numpy as np
 import polars as pl
 
@@ -284,8 +283,7 @@ def _complete_steps(trace: Trace) -> IntervalSet:
     return intervals.merge(steps.select("start_ns", "end_ns").to_numpy())
 
 
-@dataclass(frozen=True, eq=False)
-class HoldingCalls:
+class HoldingCalls(msgspec.Struct, frozen=True, eq=False):
     """Calls that hold up their thread: waits for a device, and long runtime calls."""
 
     row: Ints

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias, TypeVar
 
+import msgspec
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -60,8 +61,7 @@ def pre_order(thread: Codes, start: Ints, end: Ints, frames: Flags | None = None
     return np.concatenate(parts)
 
 
-@dataclass(frozen=True, slots=True)
-class Nesting:
+class Nesting(msgspec.Struct, frozen=True):
     """How calls lie in one another; arrays have one entry per call, in pre-order."""
 
     parent: Nodes

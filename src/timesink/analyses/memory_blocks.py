@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 import polars as pl
 
@@ -143,8 +143,7 @@ def _by_name(forest: CallForest, chosen: Flags, moved: pl.DataFrame) -> pl.DataF
     return pl.DataFrame(columns).group_by("code").agg(pl.col(SUMS).sum())
 
 
-@dataclass(frozen=True, eq=False)
-class Blocks:
+class Blocks(msgspec.Struct, frozen=True, eq=False):
     """Blocks by the places of their records in `memory_records`; -1 where there is no record.
 
     First those given back, in that order; then those that stay, in the order they were taken; then

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 import polars as pl
 
@@ -40,8 +40,7 @@ ACCUMULATE = "torch::autograd::AccumulateGrad"
 """The call that adds a gradient to that of its parameter."""
 
 
-@dataclass(frozen=True, eq=False)
-class BackwardLinks:
+class BackwardLinks(msgspec.Struct, frozen=True, eq=False):
     """Backward calls, each with everything below it; arrays have one entry per call."""
 
     node: Nodes
@@ -208,8 +207,7 @@ def module_table(trace: Trace) -> pl.DataFrame:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class Modules:
+class Modules(msgspec.Struct, frozen=True, eq=False):
     """Calls of modules, and the rows of the hierarchy they add up to."""
 
     node: Nodes
@@ -365,8 +363,7 @@ def python_table(trace: Trace) -> pl.DataFrame:
 # The backward pass of every module call: from the first to the last of its backward calls.
 
 
-@dataclass(frozen=True, eq=False)
-class BackwardPasses:
+class BackwardPasses(msgspec.Struct, frozen=True, eq=False):
     """Backward passes of module calls, and the backward calls that belong to them."""
 
     module: Nodes

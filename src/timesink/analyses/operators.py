@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+import msgspec
 import numpy as np
 import polars as pl
 
@@ -36,8 +37,7 @@ from timesink.model.trace import Trace
 _LONGEST_LINE = 1 << 62
 
 
-@dataclass(frozen=True, eq=False)
-class NodeTimes:
+class NodeTimes(msgspec.Struct, frozen=True, eq=False):
     """Times of every call of the forest; those merged into another call have none of their own."""
 
     host_total: Ints
@@ -138,8 +138,7 @@ _MAX_FRAMES = 128
 """Of a call stack, from the innermost call on."""
 
 
-@dataclass(frozen=True, eq=False)
-class PythonFrames:
+class PythonFrames(msgspec.Struct, frozen=True, eq=False):
     """Calls of Python functions and modules, and the chains of callers they add up to."""
 
     calls: NestedCalls

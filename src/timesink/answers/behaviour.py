@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from timesink.analyses.behaviour.calls import without_recorders_ranges
@@ -36,8 +36,7 @@ from timesink.sources.opening import open_trace
 SCHEMA = "timesink/behaviour/1"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BehaviourReport:
+class BehaviourReport(msgspec.Struct, frozen=True, eq=False):
     """The behaviour of a run, and how its cycles were found."""
 
     source: str
@@ -46,7 +45,7 @@ class BehaviourReport:
     notes: tuple[str, ...] = ()
     cycles: Cycles | None = None
     """None where the source is a behaviour table, which does not say."""
-    classes: Classes = field(default_factory=load_classes)
+    classes: Classes = msgspec.field(default_factory=load_classes)
     """Which counters matter to which functions."""
 
     def to_dict(self) -> dict[str, Any]:

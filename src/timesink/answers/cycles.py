@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from timesink.analyses.cycles.search import cycle_summary, find_cycles
@@ -32,8 +33,7 @@ SCHEMA = "timesink/cycles/1"
 _SHARES = ("confidence", "coverage", "likeness")
 
 
-@dataclass(frozen=True, slots=True)
-class CycleRun:
+class CycleRun(msgspec.Struct, frozen=True):
     """The cycles of one recording."""
 
     source: str
@@ -68,8 +68,7 @@ class CycleRun:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class CycleReport:
+class CycleReport(msgspec.Struct, frozen=True):
     """The cycles of everything at a path."""
 
     path: str

@@ -6,9 +6,11 @@ import shlex
 import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from timesink.analyses.fitness import recording_fitness
 from timesink.analyses.summary import Summary, sampled_counters, sampled_span_ns, summarise
@@ -32,8 +34,7 @@ _COUNTS = (
 _OF_DEVICE = ("id", "name", "memory_bytes", "compute_capability", "multiprocessors")
 
 
-@dataclass(frozen=True, slots=True)
-class TraceInfo:
+class TraceInfo(msgspec.Struct, frozen=True):
     """One trace: what it says about itself and what was counted."""
 
     metadata: Metadata
@@ -85,8 +86,7 @@ class TraceInfo:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Info:
+class Info(msgspec.Struct, frozen=True):
     """Everything found at a path."""
 
     path: str

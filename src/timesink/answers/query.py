@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import time
-from dataclasses import dataclass
 
+import msgspec
 import polars as pl
 from polars.lazyframe.in_process import InProcessQuery
 
@@ -45,8 +45,7 @@ _CANCELLED: list[InProcessQuery] = []
 """Polars panics where nobody is there any more to whom it can say that it stopped."""
 
 
-@dataclass(frozen=True)
-class QueryLimits:
+class QueryLimits(msgspec.Struct, frozen=True):
     """What a query may take."""
 
     rows: int = QUERY_ROWS

@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
+import msgspec
 import polars as pl
 from msgspec import structs
+from msgspec.structs import replace
 
 from timesink.analyses.kernels.families import distinguish_names
 from timesink.analyses.modules import PREFIX
@@ -64,8 +65,7 @@ _NEEDED = 3
 """Columns of a table that was asked for may be spared as late as this says."""
 
 
-@dataclass(frozen=True, eq=False)
-class ViewTable:
+class ViewTable(msgspec.Struct, frozen=True, eq=False):
     """The rows of a view, and each form of them.  Columns and their order are those of the view."""
 
     view: View

@@ -6,11 +6,12 @@ A new analysis is one row of the first, and its columns are rows of the second.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import msgspec
 
 from timesink.errors import UsageError
 from timesink.model.data_files import csv_rows
@@ -26,8 +27,7 @@ if TYPE_CHECKING:
 # Why a table or a section is empty, and what to record to fill it.
 
 
-@dataclass(frozen=True, slots=True)
-class Absent:
+class Absent(msgspec.Struct, frozen=True):
     """The reason, and what to try; the hint is empty where nothing is amiss."""
 
     reason: str
@@ -77,8 +77,7 @@ NO_SHAPES_HERE = Absent(
 NO_STRAGGLERS = Absent("no rank is a straggler")
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnSpec:
+class ColumnSpec(msgspec.Struct, frozen=True):
     """One column of a table: a row of `columns.csv`."""
 
     meaning: str
@@ -119,8 +118,7 @@ def load(place: str, package: str) -> Any:
     return getattr(import_module(f"{package}.{module}"), name)
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(msgspec.Struct, frozen=True):
     """One table: a row of `views.csv`."""
 
     name: str
@@ -134,7 +132,7 @@ class View:
     """People see rows ordered by this column, the largest first."""
     brief: tuple[str, ...] = ()
     """Columns of the short answer, where these are not the main ones."""
-    groups: Mapping[str, Mapping[str, bool]] = field(default_factory=dict)
+    groups: Mapping[str, Mapping[str, bool]] = msgspec.field(default_factory=dict)
     """Arguments of the analysis for each `--group-by`."""
 
     @property

@@ -302,11 +302,13 @@ class _Progress:
 
     def looked(self, ab: AbRuns, decision: Decision) -> None:
         """Another pair of runs."""
+        from msgspec import structs  # noqa: PLC0415 - not loaded when the command starts
+
         runs = f"{count_noun(len(ab.counted), 'runs')}, {count_noun(ab.pairs, 'pairs')}"
         more = ""
         if decision.more_runs is not None:
             more = f", about {count_noun(2 * decision.more_runs, 'more runs')}"
-        change = replace(decision.typical, interval_pct=ab.history[-1].interval_pct)
+        change = structs.replace(decision.typical, interval_pct=ab.history[-1].interval_pct)
         self._said = f"{runs}: {change_in_words(change)}{more}"
         if not self._is_line:
             self.note(self._said)

@@ -52,6 +52,7 @@ from timesink.errors import (
     UsageError,
 )
 from timesink.model import units
+from timesink.model.findings import GateCheck
 from timesink.sources.ab_folder import is_ab
 from timesink.sources.places import without_password
 
@@ -59,7 +60,6 @@ if TYPE_CHECKING:
     from timesink.answers.comparison.budget_file import Budget
     from timesink.answers.comparison.gate_result import Gate
     from timesink.comparison.results import Comparison, Pair
-    from timesink.model.findings import Finding
 
 
 # Whether NEW passes: `--fail-on` and `--budget`.
@@ -105,7 +105,7 @@ def _gate_for(
 
     if comparison.exploration is not None:
         raise _nothing_to_judge(_TOLD_APART)
-    results: tuple[Finding, ...] = ()
+    results: tuple[GateCheck, ...] = ()
     if budgets is not None:
         from timesink.answers.comparison.budgets import evaluate  # noqa: PLC0415 - start-up time
 

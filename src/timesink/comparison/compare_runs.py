@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from string import ascii_lowercase
 
+import msgspec
 import polars as pl
 
 from timesink.analyses.kernels.peaks import peaks_named
@@ -60,11 +61,10 @@ Source = str | Path | Trace | Baseline
 """A place, something that is open already, or a baseline; `@NAME` is one of a store."""
 
 
-@dataclass(frozen=True, slots=True)
-class ComparisonOptions:
+class ComparisonOptions(msgspec.Struct, frozen=True):
     """What of the runs is compared, and how they are read."""
 
-    reading: SideReadOptions = field(default_factory=SideReadOptions)
+    reading: SideReadOptions = msgspec.field(default_factory=SideReadOptions)
     pid: str | int | None = None
     """The process of both sides, or `"1,2"` for base and new; None is every one."""
     rank: int | None = None
@@ -82,8 +82,7 @@ class ComparisonOptions:
     ray_address: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Repeats:
+class _Repeats(msgspec.Struct, frozen=True):
     """What all runs of either side say, where several were given."""
 
     timed: tuple[Sequence[TimedRun], Sequence[TimedRun]]
@@ -143,8 +142,7 @@ _Case = tuple[Comparison, list[Process]]
 """What came of some of the sources, and every process that was read for it."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Work:
+class _Work(msgspec.Struct, frozen=True):
     """Reading, pairing and comparing, as the options say."""
 
     reader: RunReader

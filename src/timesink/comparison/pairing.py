@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import product
 from pathlib import Path, PurePath
 
+import msgspec
 import polars as pl
 
 from timesink.comparison.inputs import stem_of
@@ -28,13 +29,12 @@ _OTHER_SUFFIX = {"_decode": "", "": "_decode"}
 """A table of decode cycles goes with an unsuffixed one where the other side has no better."""
 
 
-@dataclass(slots=True, eq=False)
-class Pairing:
+class Pairing(msgspec.Struct, eq=False):
     """What was matched, and what was not."""
 
-    pairs: list[Pair] = field(default_factory=list)
-    left_out: list[Process] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    pairs: list[Pair] = msgspec.field(default_factory=list)
+    left_out: list[Process] = msgspec.field(default_factory=list)
+    notes: list[str] = msgspec.field(default_factory=list)
 
 
 def pair_processes(base: Sequence[Process], new: Sequence[Process]) -> Pairing:

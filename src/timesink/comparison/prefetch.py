@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from timesink.errors import TimesinkError
 from timesink.formats.chrome.decoder_crew import WORTH_A_WORKER
@@ -29,8 +30,7 @@ if TYPE_CHECKING:
 _KEEPING = "timesink.comparison.reading"
 
 
-@dataclass(frozen=True, slots=True)
-class CycleSearch:
+class CycleSearch(msgspec.Struct, frozen=True):
     """How behaviour is found in a recording: as the user says, or (None) as it suggests."""
 
     marker: str | None = None

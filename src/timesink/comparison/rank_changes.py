@@ -5,11 +5,12 @@ Also which collectives move their data slower or faster than they did, and which
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 import polars as pl
+from msgspec.structs import replace
 
 from timesink.analyses.columns import stack_tables
 from timesink.analyses.communication_calls import ONE_SIDED
@@ -29,7 +30,7 @@ from timesink.comparison.steps.times import cycle_times
 from timesink.comparison.steps.verdict import judge_lengths
 from timesink.errors import UnreadableError
 from timesink.model.diagnosis import Component, Diagnosis
-from timesink.model.findings import CAUSES, Evidence, Finding
+from timesink.model.findings import CAUSES, Cause, Evidence, Straggler
 from timesink.model.units import brief_ns, count_noun, times
 from timesink.rules.communication import advice_on, why_late
 
@@ -280,7 +281,7 @@ def straggler_changes(base: RankSet, new: RankSet, *, matched: bool) -> tuple[St
         {straggler.rank: straggler for straggler in base.analysis.stragglers} if matched else {}
     )
     least = MIN_SHARE * new.analysis.panel.step_ns
-    entries: list[tuple[str, Finding, float, float, int | None]] = []
+    entries: list[tuple[str, Straggler, float, float, int | None]] = []
     taken: set[int] = set()
     for straggler in new.analysis.stragglers:
         counterpart = before.get(straggler.rank) or _of_same_role(base, new, straggler, before)
@@ -311,7 +312,7 @@ def straggler_changes(base: RankSet, new: RankSet, *, matched: bool) -> tuple[St
         StragglerChange(
             state,
             finding.rank,
-            finding.cause,
+            finding.id,
             base_ns,
             new_ns,
             own_rank,
@@ -330,7 +331,7 @@ def straggler_changes(base: RankSet, new: RankSet, *, matched: bool) -> tuple[St
     return tuple(changes)
 
 
-def _per_step(finding: Finding, analysis: RanksAnalysis) -> float:
+def _per_step(finding: Straggler, analysis: RanksAnalysis) -> float:
     return finding.cost_ns / max(len(analysis.panel.steps), 1)
 
 
@@ -345,8 +346,8 @@ def _unnamed_cost(analysis: RanksAnalysis, rank: int) -> float:
 
 
 def _of_same_role(
-    base: RankSet, new: RankSet, finding: Finding, before: dict[int, Finding]
-) -> Finding | None:
+    base: RankSet, new: RankSet, finding: Straggler, before: dict[int, Straggler]
+) -> Straggler | None:
     """A straggler of the base for the same reason in the same role.
 
     Which rank of a slow stage is named is chance.
@@ -358,11 +359,7 @@ def _of_same_role(
     named = {straggler.rank for straggler in new.analysis.stragglers}
     for candidate in before.values():
         same_role = role.get(candidate.rank) == role.get(finding.rank, -2)
-        if (
-            same_role
-            and candidate.cause == finding.cause
-            and candidate.rank not in named | _odd(base)
-        ):
+        if same_role and candidate.id == finding.id and candidate.rank not in named | _odd(base):
             return candidate
     return None
 
@@ -511,7 +508,7 @@ def only_ranks(side: RunInput, ranks: RankSet, chosen: Sequence[int]) -> RunInpu
         for source in side.sources
         if places & {str(source.recording.path), source.recording.source}
     )
-    return replace(side, sources=tuple(sources))
+    return dataclasses.replace(side, sources=tuple(sources))
 
 
 def chosen_note(changes: RankChanges, chosen: Sequence[int]) -> str:
@@ -548,14 +545,14 @@ def with_stragglers(diagnosis: Diagnosis, changes: RankChanges, *, of_all: bool)
     named = {f"rank {straggler.rank}" for group in late for straggler in group}
     # That somebody is late is all that pairs know of it.
     other_causes = [
-        cause for cause in judged.causes if cause.cause != "straggler" or cause.process not in named
+        cause for cause in judged.causes if cause.id != "straggler" or cause.process not in named
     ]
-    left = change - sum(cause.explained_ns for cause in other_causes)
-    new: list[Finding] = []
+    left = change - sum(cause.cost_ns for cause in other_causes)
+    new: list[Cause] = []
     for together in late[:_MAX_RANKS_NAMED]:
         first = max(together, key=lambda straggler: straggler.new_ns)
         names = {f"rank {straggler.rank}" for straggler in together}
-        explained_ns = sum(cause.explained_ns for cause in other_causes if cause.process in names)
+        explained_ns = sum(cause.cost_ns for cause in other_causes if cause.process in names)
         more = first.new_ns - first.base_ns
         if explained_ns >= _EXPLAINED * more:
             continue
@@ -563,7 +560,7 @@ def with_stragglers(diagnosis: Diagnosis, changes: RankChanges, *, of_all: bool)
         left -= explained
         who = whose(together)
         new.append(
-            Finding(
+            Cause(
                 first.cause if first.cause in CAUSES else "straggler",
                 cost_sentence(together),
                 advice_on(first.cause, who, several=len(together) > 1),
@@ -575,8 +572,8 @@ def with_stragglers(diagnosis: Diagnosis, changes: RankChanges, *, of_all: bool)
         )
     if not new:
         return replace(judged, causes=tuple(other_causes))
-    causes = sorted([*other_causes, *new], key=lambda cause: -abs(cause.explained_ns))
-    explained = sum(cause.explained_ns for cause in causes)
+    causes = sorted([*other_causes, *new], key=lambda cause: -abs(cause.cost_ns))
+    explained = sum(cause.cost_ns for cause in causes)
     return replace(judged, causes=tuple(causes), unexplained_ns=change - explained)
 
 

@@ -10,6 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
+from msgspec import structs
 
 from timesink.analyses.behaviour.anatomy import Anatomy, only_cycles
 from timesink.analyses.behaviour.cycle_places import with_calls
@@ -341,8 +342,8 @@ def _by_unit(
 ) -> Run | None:
     """The run by its mark, and by the way it was found; None where neither gives this unit."""
     by_name = unit.anchor is not None and unit.method in (None, "marker", "python")
-    ways = [replace(finding, marker=unit.anchor)] if by_name else []
-    ways += [replace(finding, by=unit.method)] if unit.method else []
+    ways = [structs.replace(finding, marker=unit.anchor)] if by_name else []
+    ways += [structs.replace(finding, by=unit.method)] if unit.method else []
     # A mark that is asked for by name may be the cycle, where it was found to lie between two.
     for way in ways[::-1] if unit.method == "marker" else ways:
         with suppress(TimesinkError):

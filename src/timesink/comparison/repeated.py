@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from glob import has_magic, iglob
 from pathlib import Path
 from statistics import median
 
+import msgspec
 import numpy as np
 
 from timesink.analyses.statistics.change_points import warm_up
@@ -30,8 +30,7 @@ _UNDER_PROFILER = (
 ONE_PROCESS = "compare runs of one process each, or one run each"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RepeatedSide:
+class RepeatedSide(msgspec.Struct, frozen=True, eq=False):
     """Runs of one side."""
 
     runs: tuple[RunInput, ...]
@@ -41,8 +40,7 @@ class RepeatedSide:
     """Cycles of all of them, where these are known: those of a baseline."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RepeatedRuns:
+class RepeatedRuns(msgspec.Struct, frozen=True, eq=False):
     """Runs of both sides."""
 
     base: RepeatedSide
@@ -52,8 +50,7 @@ class RepeatedRuns:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TimedSide:
+class TimedSide(msgspec.Struct, frozen=True, eq=False):
     """How long the cycles of all runs of a side are, and the run that is compared in full."""
 
     timed: tuple[TimedRun, ...]

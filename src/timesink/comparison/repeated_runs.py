@@ -15,11 +15,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from random import Random
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from timesink.analyses.statistics.change_points import warm_up
 from timesink.analyses.statistics.robust import trimmed_estimate
@@ -114,8 +116,7 @@ def timed_runs(recorded: RecordedRun | None, name: str, side: str = "") -> tuple
     return (TimedRun(side, cycles_ns, started_us, speed_ns, name),)
 
 
-@dataclass(frozen=True, slots=True)
-class RepeatedChange:
+class RepeatedChange(msgspec.Struct, frozen=True):
     """What became of one figure of runs."""
 
     statistic: str
@@ -135,8 +136,7 @@ class RepeatedChange:
         return 1 if low > 0 else -1 if high < 0 else 0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Decision:
+class Decision(msgspec.Struct, frozen=True, eq=False):
     """Whether one side is slower, and how sure that is."""
 
     outcome: str

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
+import msgspec
 import numpy as np
 import polars as pl
 
@@ -31,8 +31,7 @@ from timesink.model.schema import HOST_DEVICE
 _RUNTIME = ("cpu_launch", "cpu_copy", "cpu_sync")
 
 
-@dataclass(frozen=True, slots=True)
-class SignalName:
+class SignalName(msgspec.Struct, frozen=True):
     """One signal, as people read it."""
 
     title: str
@@ -54,8 +53,7 @@ SIGNALS: Mapping[str, SignalName] = {
 """Fields of `Signals`: what is certain first, then what is precise, then cycle time."""
 
 
-@dataclass(frozen=True, slots=True)
-class Signals:
+class Signals(msgspec.Struct, frozen=True):
     """Signals of one run: the middle of its cycles after warm-up; None where it does not tell."""
 
     program: str | None = None
@@ -74,7 +72,7 @@ class Signals:
     """A typical cycle: the mean without the outermost ones."""
     by: str = RECORDED
     """Which cycles `cycle_ns` is of: plain ones where there are any."""
-    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    ranges: Mapping[str, tuple[float, float]] = msgspec.field(default_factory=dict)
     """Fewest and most per cycle of each amount, without a few odd cycles."""
 
 

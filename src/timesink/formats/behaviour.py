@@ -10,9 +10,9 @@ import gzip
 import io
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 import polars as pl
 
 from timesink.errors import OutputError, UnreadableError
@@ -65,8 +65,7 @@ _TOLD_BY = {
 """What is not known without a column."""
 
 
-@dataclass(frozen=True, slots=True)
-class Spelling:
+class Spelling(msgspec.Struct, frozen=True):
     """How a file names the columns of the model, and how it writes what they hold."""
 
     names: Mapping[str, str]

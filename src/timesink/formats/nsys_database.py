@@ -6,9 +6,9 @@ import json
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 import polars as pl
 
 from timesink.errors import UnreadableError
@@ -32,8 +32,7 @@ _AS_TYPE = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Database:
+class Database(msgspec.Struct, frozen=True):
     """An open export."""
 
     connection: sqlite3.Connection

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Literal
 
+import msgspec
 from isal import isal_zlib
 
 from timesink.errors import UnreadableError
@@ -213,8 +214,7 @@ def _plain_blocks(file: BinaryIO, size: int) -> Iterator[bytes]:
         yield block
 
 
-@dataclass(slots=True)
-class _Packed:
+class _Packed(msgspec.Struct):
     """Packed bytes of a file, block by block; those a member leaves over are given again."""
 
     file: BinaryIO

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 if TYPE_CHECKING:
     from timesink.runtime.workers import Workers
@@ -30,8 +31,7 @@ def tell_of_set(progress: Progress | None, done: int, total: int, damaged: int) 
         progress(done, total)
 
 
-@dataclass(frozen=True, slots=True)
-class ReadOptions:
+class ReadOptions(msgspec.Struct, frozen=True):
     """Choices for one reading.
 
     ``jobs`` is the number of processes for one file; None takes what the machine has.

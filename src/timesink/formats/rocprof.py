@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
 from pathlib import PurePath
@@ -204,8 +203,7 @@ _DIRECTIONS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Names:
+class Names(msgspec.Struct, frozen=True):
     """What the numbers in a process's records stand for."""
 
     pid: str | None

@@ -8,10 +8,10 @@ where they are small.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -231,8 +231,7 @@ def combine_codes(*numbers: Ints) -> Ints:
     return combined
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Groups:
+class Groups(msgspec.Struct, frozen=True, eq=False):
     """Rows with the same key.
 
     >>> groups = Groups.of(np.array([7, 3, 7]))

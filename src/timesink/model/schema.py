@@ -17,11 +17,11 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+import msgspec
 import polars as pl
 
 from timesink.model.data_files import csv_rows
@@ -78,8 +78,7 @@ _WORDS = {name: words for name, words in vars().items() if isinstance(words, tup
 """What columns hold that have one of a few words, by the names above."""
 
 
-@dataclass(frozen=True, slots=True)
-class TableColumn:
+class TableColumn(msgspec.Struct, frozen=True):
     """One column: its name (with unit), dtype and meaning in a sentence."""
 
     name: str
@@ -87,8 +86,7 @@ class TableColumn:
     meaning: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TraceTable:
+class TraceTable(msgspec.Struct, frozen=True, eq=False):
     """One table of the trace model."""
 
     name: str

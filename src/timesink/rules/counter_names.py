@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
+import msgspec
 import polars as pl
+from msgspec.structs import replace
 
 from timesink.analyses.kernels.peaks import find_peaks
 from timesink.model.data_files import csv_rows
@@ -47,8 +48,7 @@ _UNITS = {
 """Units a scale can make something of; a counter whose unit nobody knows is taken by its name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Resource:
+class Resource(msgspec.Struct, frozen=True):
     """One line of the table."""
 
     pattern: str
@@ -196,8 +196,7 @@ _FILLED = 0.9
 """Part of the rate of a link that is left for data, beside headers and acknowledgements."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hardware:
+class Hardware(msgspec.Struct, frozen=True):
     """One sort of device; rates per direction in bytes per second, None where not published."""
 
     device: str

@@ -8,12 +8,14 @@ from __future__ import annotations
 import glob
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, TypeAlias
 
+import msgspec
 import numpy as np
 import polars as pl
+from msgspec.structs import replace
 
 from timesink.analyses.columns import device_columns, device_names, memoize_per_trace
 from timesink.analyses.device_activities import has_device_work
@@ -33,7 +35,7 @@ from timesink.analyses.work.formulas import formula_of
 from timesink.analyses.work.steps import COLLECTIVE, LINK, MATRIX, MEMORY, VECTOR
 from timesink.errors import UsageError
 from timesink.model import units
-from timesink.model.findings import Evidence, Finding, gravest_first
+from timesink.model.findings import Evidence, RunFinding, gravest_first
 from timesink.model.intervals import Floats, Ints
 from timesink.model.trace import Trace
 from timesink.rules import device_work
@@ -52,11 +54,10 @@ _MAX_SHARE = 0.5
 _TERA = 1e12
 
 
-@dataclass(frozen=True, eq=False)
-class ShorterWork:
+class ShorterWork(msgspec.Struct, frozen=True, eq=False):
     """A finding, and how long the kernels it speaks of take when it is mended."""
 
-    finding: Finding
+    finding: RunFinding
     row: Ints
     """Of the kernels in the table of device work."""
     left_ns: Floats
@@ -385,7 +386,7 @@ BUSY_SHARE = 0.9
 
 
 @memoize_per_trace
-def proven_findings(trace: Trace, efficiency: Efficiency | None = None) -> tuple[Finding, ...]:
+def proven_findings(trace: Trace, efficiency: Efficiency | None = None) -> tuple[RunFinding, ...]:
     """Everything the rules find in a timeline, with what a replay says that it saves.
 
     With the roofs of its device, what operators lose against these is among it.
@@ -409,12 +410,12 @@ def proven_findings(trace: Trace, efficiency: Efficiency | None = None) -> tuple
     if not (below_roofs or any(finding.cost_ns for finding in findings)):
         return findings
     whole_steps, otherwise = complete_steps(trace), _who_decides(trace)
-    changes: list[tuple[Finding, _Change]] = [
+    changes: list[tuple[RunFinding, _Change]] = [
         (finding, partial(_fix_finding, finding)) for finding in findings
     ]
     changes += [(work.finding, partial(_shorten_kernels, work)) for work in below_roofs]
     so_far, joint, is_capped = base, 0.0, False
-    proven: dict[int, tuple[Finding, _Change, bool]] = {}
+    proven: dict[int, tuple[RunFinding, _Change, bool]] = {}
     for number, (finding, change) in enumerate(changes):
         changed_scenario = change(base)
         saved = None if changed_scenario is None else saving_ns(changed_scenario)
@@ -457,7 +458,7 @@ def _shorten_kernels(work: ShorterWork, scenario: Scenario) -> Scenario:
     return replace(scenario, length=length)
 
 
-def _fix_finding(finding: Finding, scenario: Scenario) -> Scenario | None:
+def _fix_finding(finding: RunFinding, scenario: Scenario) -> Scenario | None:
     """The program without what a finding speaks of; None where no change says that."""
     entry = catalogue()["run"][finding.id]
     if not finding.cost_ns or "change" not in entry:
@@ -481,7 +482,7 @@ def _fix_finding(finding: Finding, scenario: Scenario) -> Scenario | None:
     return result
 
 
-def _fill_patterns(texts: Iterable[str], finding: Finding) -> Iterable[str]:
+def _fill_patterns(texts: Iterable[str], finding: RunFinding) -> Iterable[str]:
     """Changes with the names of what the finding shows."""
     for text in texts:
         kind = text[text.find("{") + 1 : text.find("}")] if "{" in text else ""
@@ -505,13 +506,13 @@ def _who_decides(trace: Trace) -> str:
 
 
 def _with_saving(
-    finding: Finding,
+    finding: RunFinding,
     saved: float | None,
     mean_step_ns: float,
     *,
     at_most: bool,
     otherwise: str,
-) -> Finding:
+) -> RunFinding:
     """A finding with what it saves: what was replayed, and at most what there is."""
     if not finding.cost_ns:
         return finding
@@ -522,5 +523,5 @@ def _with_saving(
     if saved is not None and cost < _NOTICED * mean_step_ns:
         sort = "idle" if entry.get("time") == "idle" else otherwise
         basis = finding.gain_basis if finding.between_ns else ""
-        return replace(finding, cost_ns=0.0, gain_basis=basis, why=_IDLE_ANYWAY[sort])
+        return replace(finding, cost_ns=0.0, gain_basis=basis, no_saving=_IDLE_ANYWAY[sort])
     return replace(finding, cost_ns=cost)

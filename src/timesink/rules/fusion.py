@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
 
+import msgspec
 import numpy as np
 import polars as pl
 
@@ -128,8 +129,7 @@ def attention_not_fused(run: RoofedSteps) -> list[ShorterWork]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class _Attention:
+class _Attention(msgspec.Struct, frozen=True):
     """The calls of one attention, in order."""
 
     calls: Sequence[Mapping[str, Any]]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 
+import msgspec
 import polars as pl
 
 from timesink.analyses.columns import device_names
@@ -37,8 +37,7 @@ _ROUND = 64
 _LITTLE_MORE = 0.01
 
 
-@dataclass(frozen=True, slots=True)
-class Product:
+class Product(msgspec.Struct, frozen=True):
     """`a` (M x K) times `b` (K x N), so many at once."""
 
     batch: int
@@ -271,8 +270,7 @@ def unfilled_waves(run: RoofedSteps) -> list[ShorterWork]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class _Tiling:
+class _Tiling(msgspec.Struct, frozen=True):
     product: Product
     tile: tuple[int, int]
     tiles: int

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import replace
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+from msgspec.structs import replace
 
 from timesink.model.data_files import toml_tables
-from timesink.model.findings import Finding
+from timesink.model.findings import Cause, Finding, KernelAdvice, RunFinding
 from timesink.model.vendors import in_words_of
+
+FindingT = TypeVar("FindingT", bound=Finding)
 
 
 @lru_cache(maxsize=8)
@@ -50,15 +53,15 @@ def is_pytorch(framework: str | None, names: Iterable[str], *, otherwise: bool) 
 
 
 def fit_finding(
-    finding: Finding,
+    finding: FindingT,
     table: str,
     *,
     pytorch: bool,
     vendor: str = "",
     traits: Collection[str] = (),
-) -> Finding:
+) -> FindingT:
     """A finding whose advice fits the framework, the maker of the device, and the program."""
-    row = catalogue()[table].get(finding.rule, {})
+    row = catalogue()[table].get(finding.id, {})
     # What names a place in the program holds for any framework.
     is_general = "named" not in row or finding.advice == row["advice"]
     advice = row.get("plain", finding.advice) if is_general and not pytorch else finding.advice
@@ -97,28 +100,60 @@ def catalogue() -> Mapping[str, Mapping[str, Any]]:
 
 
 def make_finding(
-    table: str,
     rule: str,
     sentence: str,
     words: Mapping[str, str] | None = None,
     *,
     advice: str = "advice",
     **parts: Any,
-) -> Finding:
+) -> RunFinding:
     """A finding with the title and the advice of the catalogue, where `words` fill their gaps.
 
     `advice` names the row where a rule has several.  What an estimate assumes is said where there
     is one.
     """
-    row, fillings = catalogue()[table][rule], words or {}
+    row, fillings = catalogue()["run"][rule], words or {}
     gains = parts.get("cost_ns") or parts.get("between_ns")
-    return Finding(
+    return RunFinding(
         rule,
         sentence,
         row.get(advice, "").format(**fillings),
-        row.get("title", "").format(**fillings),
+        title=row.get("title", "").format(**fillings),
         gain_basis=row.get("basis", "") if gains else "",
         is_warning=bool(row.get("warning")),
         unknown_saving="" if gains else row.get("unknown", ""),
         **parts,
     )
+
+
+def make_advice(
+    rule: str,
+    sentence: str,
+    words: Mapping[str, str] | None = None,
+    *,
+    advice: str = "advice",
+    **parts: Any,
+) -> KernelAdvice:
+    """Advice on kernels with the texts of the catalogue; `advice` as in `make_finding`."""
+    row, fillings = catalogue()["kernels"][rule], words or {}
+    return KernelAdvice(
+        rule,
+        sentence,
+        row[advice].format(**fillings),
+        title=row["title"].format(**fillings),
+        gain_basis=row.get("basis", "") if parts.get("cost_ns") else "",
+        **parts,
+    )
+
+
+def make_cause(
+    cause: str,
+    sentence: str,
+    words: Mapping[str, str] | None = None,
+    *,
+    advice: str = "advice",
+    **parts: Any,
+) -> Cause:
+    """A cause with the advice of the catalogue; `advice` names the row where it has several."""
+    text = catalogue()["causes"][cause].get(advice, "").format(**(words or {}))
+    return Cause(cause, sentence, text, **parts)

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 import numpy as np
 import polars as pl
+from msgspec.structs import replace
 
 from timesink.analyses.columns import device_columns, host_names
 from timesink.analyses.device_idle import idle_causes
@@ -27,7 +27,7 @@ from timesink.analyses.replay.what_if import (
 from timesink.analyses.work.formulas import formula_of
 from timesink.errors import UsageError
 from timesink.model import units
-from timesink.model.findings import Evidence, Finding
+from timesink.model.findings import Evidence, RunFinding
 from timesink.model.intervals import Ints
 from timesink.model.trace import Trace
 from timesink.model.vendors import is_collective_call, waits_for_device
@@ -46,7 +46,7 @@ _PRODUCTS = ("gemm", "convolution", "attention")
 
 def held_up_by(
     trace: Trace, base: Scenario, saving_ns: Callable[[Scenario], float]
-) -> list[Finding]:
+) -> list[RunFinding]:
     """Operators that wait for the device, few times a step, where a step is shorter without."""
     steps, idle = complete_steps(trace), idle_causes(trace)
     least = MIN_SHARE * steps.length_ns

@@ -8,7 +8,7 @@ from dataclasses import replace
 from timesink.analyses.columns import device_names, memoize_per_trace
 from timesink.analyses.fitness import recording_fitness
 from timesink.analyses.program_traits import program_traits
-from timesink.model.findings import Finding, gravest_first
+from timesink.model.findings import RunFinding, gravest_first
 from timesink.model.fitness import IDLE
 from timesink.model.trace import Trace
 from timesink.model.vendors import UNKNOWN
@@ -22,7 +22,7 @@ from timesink.rules.steps import complete_steps
 
 
 @memoize_per_trace
-def find_all(trace: Trace) -> tuple[Finding, ...]:
+def find_all(trace: Trace) -> tuple[RunFinding, ...]:
     """Everything the rules find, the most severe first."""
     steps = complete_steps(trace)
     findings = _answerable_findings(
@@ -32,7 +32,7 @@ def find_all(trace: Trace) -> tuple[Finding, ...]:
     return tuple(replace(finding, marked=steps.marked) for finding in gravest_first(graded))
 
 
-def fit_to_run(finding: Finding, trace: Trace, *, pytorch: bool | None = None) -> Finding:
+def fit_to_run(finding: RunFinding, trace: Trace, *, pytorch: bool | None = None) -> RunFinding:
     """A finding of a run with advice for its framework, its device and what its program does."""
     about, traits = trace.metadata, program_traits(trace)
     if pytorch is None:
@@ -42,11 +42,11 @@ def fit_to_run(finding: Finding, trace: Trace, *, pytorch: bool | None = None) -
     return fit_finding(finding, "run", pytorch=pytorch, vendor=vendor, traits=traits)
 
 
-def _answerable_findings(trace: Trace, findings: Iterable[Finding]) -> Iterator[Finding]:
+def _answerable_findings(trace: Trace, findings: Iterable[RunFinding]) -> Iterator[RunFinding]:
     """Findings about what the recording can answer: the rest may be missing data."""
     fitness, rows = recording_fitness(trace), catalogue()["run"]
     for finding in findings:
-        row = rows.get(finding.rule, {})
+        row = rows.get(finding.id, {})
         question = row.get("asks", IDLE if "idle_for" in row else row.get("time", ""))
         if fitness.answers(question):
             yield finding

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+import msgspec
 import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from timesink.analyses.columns import event_ranges, memoize_per_trace
 from timesink.analyses.steps import find_steps, step_breakdown
 from timesink.model import intervals, units
-from timesink.model.findings import Evidence, Finding
+from timesink.model.findings import Evidence, RunFinding
 from timesink.model.intervals import IntervalSet
 from timesink.model.trace import Trace
 from timesink.rules.register import make_finding
@@ -23,8 +24,7 @@ MIN_GAP_SHARE = 0.05
 """A gap is large when it takes this much of an average step, and at least a millisecond."""
 
 
-@dataclass(frozen=True, eq=False)
-class Steps:
+class Steps(msgspec.Struct, frozen=True, eq=False):
     """The complete steps of a trace as one whole."""
 
     windows: IntervalSet
@@ -58,7 +58,7 @@ class Steps:
         share = units.share(ns, self.length_ns)
         return f"{units.brief_ns(ns)} of {self.step_phrase} ({share})"
 
-    def graded(self, finding: Finding) -> Finding:
+    def graded(self, finding: RunFinding) -> RunFinding:
         """A finding whose severity follows what it saves, of a step and the time up to the next."""
         period = self.length_ns
         if finding.between_ns and self.count:
@@ -87,11 +87,11 @@ class Steps:
         evidence: Iterable[Evidence],
         words: Mapping[str, str] | None = None,
         **more: Any,
-    ) -> list[Finding]:
+    ) -> list[RunFinding]:
         """What a rule says that found time lost in a step, by default all to be gained."""
         share = lost_ns / self.length_ns if self.length_ns else 0.0
         parts = {"share": share, "cost_ns": lost_ns, **more}
-        return [make_finding("run", rule, sentence, words, evidence=tuple(evidence), **parts)]
+        return [make_finding(rule, sentence, words, evidence=tuple(evidence), **parts)]
 
 
 @memoize_per_trace

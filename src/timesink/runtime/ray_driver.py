@@ -15,10 +15,10 @@ import socket
 import sys
 import threading
 import time
-from dataclasses import dataclass
 from typing import IO, Any
 from urllib.parse import urlsplit
 
+import msgspec
 import ray
 from ray import exceptions
 
@@ -152,8 +152,7 @@ def drive(call: Call, address: str | None, jobs: int | None) -> None:
         ray.shutdown()
 
 
-@dataclass(slots=True)
-class _Task:
+class _Task(msgspec.Struct):
     place: int
     item: bytes
     tries: int = 0

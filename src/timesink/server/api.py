@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec.structs import replace
 
 from timesink.answers.plugin.query import Query
 from timesink.answers.views import GROUPS, VIEWS
@@ -188,8 +188,7 @@ def incident_report(desk: RequestContext, query: Query) -> WrittenPage:
         raise UnreadableError.denied(file, error) from None
 
 
-@dataclass(frozen=True)
-class _Chosen:
+class _Chosen(msgspec.Struct, frozen=True):
     """Which recording a request is about."""
 
     run: ServedRun

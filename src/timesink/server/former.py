@@ -7,9 +7,11 @@ are first asked for: the server starts at once, and one that fails to load takes
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeAlias
+
+import msgspec
+from msgspec.structs import replace
 
 from timesink.answers.plugin.overview import VIEWS as VIEW_NAMES
 from timesink.answers.plugin.overview import available_views
@@ -26,8 +28,7 @@ View: TypeAlias = Callable[..., Any]
 Targets: TypeAlias = Mapping[str, str | View]
 
 
-@dataclass(frozen=True)
-class Views:
+class Views(msgspec.Struct, frozen=True):
     """The functions behind the routes, by what they are given."""
 
     of_trace: Targets

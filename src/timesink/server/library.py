@@ -7,11 +7,13 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from threading import BoundedSemaphore, Lock, Thread
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+
+import msgspec
+from msgspec.structs import replace
 
 from timesink.answers.plugin.query import Query
 from timesink.errors import NotFoundError, TimesinkError, UnreadableError
@@ -41,8 +43,7 @@ _MIN_TRACES = 2
 """A comparison needs two, whatever their size."""
 
 
-@dataclass(frozen=True, slots=True)
-class TimelineSort:
+class TimelineSort(msgspec.Struct, frozen=True):
     """Which timeline of a trace is meant."""
 
     on_program_clock: bool = False
@@ -56,14 +57,13 @@ Outcomes: TypeAlias = Iterable[tuple["Value | None", "BaseException | None", int
 """A value or why there is none, and how large it is."""
 
 
-@dataclass(eq=False)
-class KeptValue(Generic[Value]):
+class KeptValue(msgspec.Struct, Generic[Value], eq=False):
     """A value that is there, or being made, and what was made of it."""
 
-    future: Future[Value] = field(default_factory=Future)
-    report: Report = field(default_factory=Report)
+    future: Future[Value] = msgspec.field(default_factory=Future)
+    report: Report = msgspec.field(default_factory=Report)
     """How far whoever makes it has come."""
-    timelines: dict[TimelineSort, Timeline] = field(default_factory=dict)
+    timelines: dict[TimelineSort, Timeline] = msgspec.field(default_factory=dict)
     """Of a trace, laid out: worth keeping as long as the trace is."""
     size: int = 0
 
@@ -163,8 +163,7 @@ MAX_RANKS = 4096
 """Of sets used before; the one used last is kept whatever its size."""
 
 
-@dataclass(frozen=True, slots=True)
-class _RanksTold:
+class _RanksTold(msgspec.Struct, frozen=True):
     """Progress of a set in words."""
 
     report: Report
@@ -457,13 +456,14 @@ def _size(value: Any) -> int:
     return len(value.text) if isinstance(value, Encoded) else 0
 
 
-@dataclass(frozen=True)
-class RequestContext:
+class RequestContext(msgspec.Struct, frozen=True):
     """What every route is given."""
 
     library: RunLibrary
-    jobs: Jobs = field(default_factory=lambda: Jobs(size=_size, after=return_free_memory))
-    _streams: BoundedSemaphore = field(default_factory=lambda: BoundedSemaphore(STREAMS_AT_ONCE))
+    jobs: Jobs = msgspec.field(default_factory=lambda: Jobs(size=_size, after=return_free_memory))
+    _streams: BoundedSemaphore = msgspec.field(
+        default_factory=lambda: BoundedSemaphore(STREAMS_AT_ONCE)
+    )
 
     def document(self, key: Hashable, work: Callable[[Report], Any]) -> Encoded:
         """What the work gives, a document or a block of one, as JSON that is kept for a while."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Generator, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl
 
+import msgspec
 from isal import igzip, isal_zlib
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -53,15 +53,13 @@ _STATUS: Mapping[type[errors.TimesinkError], int] = {
 _UNWANTED_GZIP = re.compile(r"(?:gzip|\*)\s*;\s*q=0(?:\.0*)?\s*(?:,|$)")
 
 
-@dataclass(frozen=True, slots=True)
-class Encoded:
+class Encoded(msgspec.Struct, frozen=True):
     """JSON that was written already."""
 
     text: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Download:
+class Download(msgspec.Struct, frozen=True):
     """A file the browser saves, gzipped."""
 
     name: str
@@ -69,8 +67,7 @@ class Download:
     texts: Iterator[bytes]
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenPage:
+class WrittenPage(msgspec.Struct, frozen=True):
     """A page of its own, as a report is."""
 
     content: bytes

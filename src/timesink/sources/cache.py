@@ -17,10 +17,11 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from timesink.errors import OutputError, UnreadableError, UsageError
 from timesink.formats.small_files import DamagedError, small_content
@@ -44,8 +45,7 @@ _SUMMARY = re.compile(r"[0-9a-f]{32}\.parquet")
 _TEMPORARY = re.compile(r"\.(?:writing|gone)-.*")
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True):
     """One cached trace, or one summary of a rank."""
 
     folder: Path

@@ -12,10 +12,12 @@ import shlex
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from timesink.errors import AmbiguousError, SeveralRunsError, TimesinkError, UnreadableError
 from timesink.formats.file_names import is_named_as_table, is_profiler_name, rank_in_head, stem_of

@@ -10,10 +10,13 @@ import contextlib
 import tempfile
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
+
+import msgspec
+from msgspec import structs
 
 from timesink.errors import TimesinkError, UnreadableError
 from timesink.formats.chrome.container import looks_like_events
@@ -148,7 +151,7 @@ def _read(path: Path, how: ReadOptions) -> Trace:
     with crew or contextlib.nullcontext():
         from timesink.formats.registry import read_trace  # noqa: PLC0415 - the crew works meanwhile
 
-        trace = read_trace(path, replace(how, crew=crew))
+        trace = read_trace(path, structs.replace(how, crew=crew))
     if how.brief is None:
         # Who reads in brief reads one trace after the other: the next one needs it again.
         return_free_memory()
@@ -216,8 +219,7 @@ def _with_counters(trace: Trace, counters: Path) -> Trace:
 # Many recordings at once: each process reads whole files, the cache carries the results.
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
+class Opened(msgspec.Struct, frozen=True):
     """One recording of a folder: its trace, or why it could not be read."""
 
     recording: Recording
@@ -250,7 +252,7 @@ def open_each(
                 frames = {
                     name: frame.collect().lazy() for name, frame in opened.trace.frames.items()
                 }
-                opened = replace(opened, trace=replace(opened.trace, frames=frames))
+                opened = structs.replace(opened, trace=replace(opened.trace, frames=frames))
             yield opened
 
 

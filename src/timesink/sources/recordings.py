@@ -10,6 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import msgspec
+
 from timesink.formats.file_names import (
     Folder,
     folder_of,
@@ -37,8 +39,7 @@ class RemoteFile:
     """Another one for other content; empty where the file system does not tell."""
 
 
-@dataclass(frozen=True, slots=True)
-class Recording:
+class Recording(msgspec.Struct, frozen=True):
     """One trace file of a run.  It can be sent to other machines, and read there."""
 
     path: Path

@@ -9,9 +9,11 @@ import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from timesink.errors import TimesinkError, UnreadableError, UsageError
 from timesink.formats.file_names import is_profiler_name, rank_in_name
@@ -80,8 +82,7 @@ def why(error: BaseException) -> str:
 _PAGES = re.compile(r"^https?://", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class RemoteUrl:
+class RemoteUrl(msgspec.Struct, frozen=True):
     """The parts of a URL around the place in the file system.
 
     fsspec chains file systems: `zip://rank0.json::s3://bucket/run.zip` is a file in an archive.

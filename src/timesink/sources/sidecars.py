@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +24,7 @@ _OWN_TRACE = re.compile(r"^trace(?:\.(?:rank|pid)\d+)?\.json(?:\.gz)?$")
 """How a recorder names the traces it writes."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunFile:
+class RunFile(msgspec.Struct, frozen=True):
     """A description of a run: what it says, and what of it could not be used."""
 
     path: Path
@@ -186,8 +184,7 @@ def find_run(path: Path) -> RunFile | None:
     return run if run.names(path.name) or _is_only_trace(path) else None
 
 
-@dataclass(frozen=True, slots=True)
-class Sidecars:
+class Sidecars(msgspec.Struct, frozen=True):
     """What is read together with a trace: counters, the machine, what the recorder says."""
 
     counters: Path | None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -248,8 +247,7 @@ def check_values(values: dict[str, Any], kind: type[StructT], file: str) -> Stru
         raise UnreadableError(why, "watch and show it with the same timesink") from None
 
 
-@dataclass(frozen=True)
-class IncidentFolder:
+class IncidentFolder(msgspec.Struct, frozen=True):
     """What there is of an incident beside its line in the status."""
 
     id: str

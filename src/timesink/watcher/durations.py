@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -67,8 +67,7 @@ def judge_durations(model: str | Path | DurationModel, path: str | Path) -> Watc
     return WatchAnswer(str(path), judge_rows(duration_model, rows))
 
 
-@dataclass(frozen=True)
-class WatchAnswer:
+class WatchAnswer(msgspec.Struct, frozen=True):
     """Cycles of a table beside what was expected of them."""
 
     path: str

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 import timesink
 from behaviours import activity, behaviour, both, call, cycles_at, rows_of, samples, trace_of_rows
@@ -107,7 +108,7 @@ def test_numbered_marks_are_one_function():
     host = [call(f"decode bs={size}", 100 * size, 90, "annotation") for size in range(3)]
     cycles = cycles_at(*((100 * size, 100 * size + 90) for size in range(3)))
     numbered = cycles.table.with_columns(name=pl.format("decode bs={}", pl.col("cycle") - 1))
-    result = behaviour(trace_of_rows(host), replace(cycles, table=numbered))
+    result = behaviour(trace_of_rows(host), structs.replace(cycles, table=numbered))
     assert {row["function"] for row in rows_of(result)} == {"decode bs=#"}
 
 

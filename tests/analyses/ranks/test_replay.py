@@ -22,7 +22,7 @@ def test_slack_of_a_pipeline_costs_nothing(layout: dict[str, int]):
 def test_who_hides_behind_another_is_named_after_it():
     stragglers = (Straggler("slow_clock", 2, 0.4), Straggler("data_loading", 5, 0.2))
     findings = generated_set(*stragglers, seed=2)[0].analysis.stragglers
-    assert [(finding.rank, finding.cause) for finding in findings] == [
+    assert [(finding.rank, finding.id) for finding in findings] == [
         (2, "gpu_clock"),
         (5, "data_loading"),
     ]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from timesink.analyses.work import formulas as registry
 from timesink.analyses.work.arguments import (

@@ -11,6 +11,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from msgspec import structs
 
 import timesink
 from builders import Event, complete, operator, write
@@ -99,14 +100,14 @@ def test_a_change_beyond_200_percent_is_a_factor_as_is_its_interval():
 
 
 def test_one_wait_is_singular():
-    edit = replace(EDIT, waits=1)
+    edit = structs.replace(EDIT, waits=1)
     assert "and +1 wait for the device per step." in program_lines(change(edit))[0]
 
 
 def test_without_a_change_of_steps_edits_are_no_causes():
     diagnosis = slow_clock(program=change(EDIT, new_ms=11))
     (changed,) = edits_blocks(diagnosis)
-    (table,) = edits_blocks(replace(diagnosis, verdict="incomparable"))
+    (table,) = edits_blocks(structs.replace(diagnosis, verdict="incomparable"))
     assert "cause" in {column.key for column in changed.columns}
     assert "cause" not in {column.key for column in table.columns}
 
@@ -117,9 +118,9 @@ def test_more_device_work_behind_a_slow_host_costs_nothing():
     assert hidden_work(hidden)[0] == (
         "The host is the bottleneck: more device work costs no step time, as host code hides it."
     )
-    busy = replace(hidden, cycle_time=CycleTime(25e6, 25e6, 0.0, (-5.0, 5.0), 0.9))
+    busy = structs.replace(hidden, cycle_time=CycleTime(25e6, 25e6, 0.0, (-5.0, 5.0), 0.9))
     assert hidden_work(busy) == []
-    assert hidden_work(replace(hidden, verdict="regression")) == []
+    assert hidden_work(structs.replace(hidden, verdict="regression")) == []
 
 
 def test_without_device_work_only_the_program_is_said():
@@ -197,14 +198,14 @@ def test_an_equal_program_is_never_said_to_have_changed(tmp_path: Path, slow: fl
     assert program is not None
     assert program.same
     assert not {"synchronisation", "kernel_change", "added_layer"} & {
-        cause.cause for cause in comparison.diagnosis.causes
+        cause.id for cause in comparison.diagnosis.causes
     }
 
 
 def test_an_edit_is_the_first_cause_whatever_cycles_take(edited_comparison: ComparisonAnswer):
     assert edited_comparison.diagnosis is not None
     first = edited_comparison.diagnosis.causes[0]
-    assert first.cause == "synchronisation"
+    assert first.id == "synchronisation"
     assert "aten::item added" in first.sentence
 
 
@@ -213,10 +214,10 @@ def test_causes_are_ordered_by_what_they_cost(edited_comparison: ComparisonAnswe
     pair = edited_comparison.pairs[0].pair
     sides = anatomy_of_role(pair.base), anatomy_of_role(pair.new)
     case = case_of(pair, sides, attribution(pair, *sides), ())
-    slight, heavy = (replace(EDIT, cause=cause, host_ns=ns, device_ns=0.0)
+    slight, heavy = (structs.replace(EDIT, cause=cause, host_ns=ns, device_ns=0.0)
                      for cause, ns in (("workload_change", 1e3), ("added_layer", 9e3)))  # fmt: skip
     causes = causes_of_case(case, program=change(slight, heavy))
-    assert [cause.cause for cause in causes][:1] == ["added_layer"]
+    assert [cause.id for cause in causes][:1] == ["added_layer"]
     costs = [abs(cause.cost_ns) for cause in causes]
     assert costs == sorted(costs, reverse=True)
 

@@ -64,7 +64,7 @@ def test_the_answer_names_the_new_straggler(slower: ComparisonAnswer):
     assert slower.diagnosis is not None
     assert slower.diagnosis.verdict == "regression"
     first = slower.diagnosis.causes[0]
-    assert (first.cause, first.process) == ("gpu_clock", "rank 2")
+    assert (first.id, first.process) == ("gpu_clock", "rank 2")
 
 
 def test_every_output_shows_it(slower: ComparisonAnswer):

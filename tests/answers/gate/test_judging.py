@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 import timesink
 from compared import HEALTHY, comparison, diagnosed, named, two_runs
@@ -150,7 +151,7 @@ class TestUnevenCycles:
         assert "About 5 alternating runs each would decide: timesink ab --base" in gate.reasons[0]
 
     def test_a_mean_beyond_the_limit_does_not_pass_where_tested_cycles_may_be_beyond_it(self):
-        cycle_time = replace(lengths(16.7), steady=SteadyTimes(100.0, 109.5, (-10.7, 29.7)))
+        cycle_time = structs.replace(lengths(16.7), steady=SteadyTimes(100.0, 109.5, (-10.7, 29.7)))
         unclear = comparison_of({"case": unchanged_diagnosis(cycle_time=cycle_time)})
         gate = gate_of(unclear, Limit(10.0))
         assert gate.exit_code == 1
@@ -161,7 +162,7 @@ class TestUnevenCycles:
         assert gate_of(unclear, Limit(30.0)).exit_code == 0
 
     def test_a_pass_names_the_mean_of_all_cycles_and_of_those_tested(self):
-        cycle_time = replace(lengths(16.7), steady=SteadyTimes(100.0, 101.0, (-1.0, 3.0)))
+        cycle_time = structs.replace(lengths(16.7), steady=SteadyTimes(100.0, 101.0, (-1.0, 3.0)))
         gate = gate_of(
             comparison_of({"case": unchanged_diagnosis(cycle_time=cycle_time)}), Limit(10.0)
         )

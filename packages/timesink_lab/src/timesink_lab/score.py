@@ -117,9 +117,9 @@ def answer_of(diagnosis: Diagnosis) -> DiagnosisAnswer:
     return DiagnosisAnswer(
         diagnosis.verdict,
         times.change_pct,
-        tuple(dict.fromkeys(anomaly.cause for anomaly in diagnosis.anomalies)),
-        tuple(dict.fromkeys(cause.cause for cause in diagnosis.causes)),
-        sum(cause.explained_ns for cause in diagnosis.causes),
+        tuple(dict.fromkeys(anomaly.id for anomaly in diagnosis.anomalies)),
+        tuple(dict.fromkeys(cause.id for cause in diagnosis.causes)),
+        sum(cause.cost_ns for cause in diagnosis.causes),
         diagnosis.unexplained_ns,
         times.new_ns - times.base_ns,
     )

@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import msgspec
 import numpy as np
 import polars as pl
+from msgspec import structs
 from numpy.typing import NDArray
 
 from timesink.analyses import columns, names
@@ -200,8 +202,7 @@ _COPYING = tuple(
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class DeviceTime:
+class DeviceTime(msgspec.Struct, frozen=True, eq=False):
     """When the devices of a process were at what."""
 
     computing: IntervalSet
@@ -277,8 +278,7 @@ Rows = NDArray[np.intp]
 """Rows of `trace.host`."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Crew:
+class Crew(msgspec.Struct, frozen=True, eq=False):
     """Cycles of one process, and the host events of the threads that work for them."""
 
     process: str
@@ -332,7 +332,7 @@ def crews(
 
 def _in_time(marker: OwnThread, windows: Windows) -> OwnThread:
     """A thread that marks cycles with the time that these take."""
-    return replace(marker, windows=windows.take(np.isin(windows.row, marker.windows.row)))
+    return structs.replace(marker, windows=windows.take(np.isin(windows.row, marker.windows.row)))
 
 
 WAITING = "waiting"

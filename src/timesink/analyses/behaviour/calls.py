@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+import msgspec
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -40,8 +41,7 @@ from timesink.recorder.folder import CUT_MARK
 OUTSIDE = -1
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Windows:
+class Windows(msgspec.Struct, frozen=True, eq=False):
     """The cycles of one process, in time order."""
 
     row: Ints
@@ -81,8 +81,7 @@ class Windows:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Pieces:
+class Pieces(msgspec.Struct, frozen=True, eq=False):
     """Parts of calls that lie in one cycle each, call by call in time order."""
 
     call: Ints
@@ -160,8 +159,7 @@ def concat_calls(parts: Sequence[Calls]) -> Calls:
     return Calls(*columns)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CycleWork:
+class CycleWork(msgspec.Struct, frozen=True, eq=False):
     """Calls inside of cycles, what their functions are called, and what was left out."""
 
     calls: Calls

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from operator import itemgetter
 from pathlib import Path
+
+import msgspec
 
 from timesink.errors import UsageError
 from timesink.formats.small_files import option_text
@@ -49,8 +50,7 @@ _COLUMNS = ("class", "metric")
 _HINT = "expected a CSV with columns class,metric; docs/functions.md shows one"
 
 
-@dataclass(frozen=True, slots=True)
-class Classes:
+class Classes(msgspec.Struct, frozen=True):
     """Patterns of the counters that matter to each class."""
 
     metrics: Mapping[str, tuple[str, ...]]

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields
 from itertools import groupby
 
+import msgspec
 import numpy as np
 import polars as pl
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from timesink.analyses.behaviour.calls import HOST_NUMBER, NO_NUMBER
@@ -37,8 +39,7 @@ NONE, SOME, ALL = range(3)
 """How many calls were interpolated: places in `model.schema.INTERPOLATED`."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Series:
+class Series(msgspec.Struct, frozen=True, eq=False):
     """Samples of one counter of one device or process; times ascend and are distinct."""
 
     counter: str
@@ -53,8 +54,7 @@ class Series:
         return int(REACH_IN_INTERVALS * np.median(np.diff(self.ts_ns)))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Spans:
+class Spans(msgspec.Struct, frozen=True, eq=False):
     """Stretches of time in which functions ran, and the group (function and cycle) of each."""
 
     group: Ints
@@ -72,8 +72,7 @@ class Spans:
         return replace(self, **{name: getattr(self, name)[chosen] for name in names})
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CounterLevels:
+class CounterLevels(msgspec.Struct, frozen=True, eq=False):
     """What one counter read in those groups in which it is known."""
 
     group: Ints
@@ -246,15 +245,14 @@ def place_of(label: str | None, processes: Collection[str], devices: Collection[
     return device_place(int(accelerator[1]) if accelerator[1] else text)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CounterBook:
+class CounterBook(msgspec.Struct, frozen=True, eq=False):
     """All counters of a recording by what they are of."""
 
     series: Mapping[tuple[str, str], Series]
     """By counter and place."""
     units: Mapping[str, str | None]
     """Of each counter."""
-    labels: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = msgspec.field(default_factory=dict)
     """Of each place: as recorded."""
 
     @property
@@ -316,8 +314,7 @@ def _series(samples: pl.DataFrame) -> dict[tuple[str, str], Series]:
 _NUMBER = re.compile(r"\d+")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Devices:
+class Devices(msgspec.Struct, frozen=True, eq=False):
     """What devices are called, and where their counters and those of processes are."""
 
     word: str

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+import msgspec
 import polars as pl
 
 from timesink.analyses.columns import (
@@ -18,8 +18,7 @@ NOTHING_RECORDED = "(nothing recorded)"
 """Function of a cycle in which nothing ran, so that every cycle has a row."""
 
 
-@dataclass(frozen=True, slots=True)
-class BehaviourCounts:
+class BehaviourCounts(msgspec.Struct, frozen=True):
     """Counts of one behaviour table."""
 
     rows: int

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
+import msgspec
 import numpy as np
 import polars as pl
+from msgspec import structs
 from numpy.typing import NDArray
 
 from timesink.analyses.behaviour.calls import (
@@ -98,8 +100,7 @@ def merge_spans(spans: Spans) -> Spans:
     return Spans(group[first], start[first], last_end, last_end - start[first], spans.groups)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Behaviour:
+class Behaviour(msgspec.Struct, frozen=True, eq=False):
     """What every function cost in every cycle, and how loaded its resources were meanwhile."""
 
     table: pl.DataFrame
@@ -203,7 +204,7 @@ def behaviour_table(trace: Trace, cycles: Cycles, classes: Classes | None = None
         candidates = (book.find(counter, places) for counter in wanted[function_class])
         series = [item for item in candidates if item is not None]
         measured += (
-            (item.counter, replace(level, group=mine[level.group]))
+            (item.counter, structs.replace(level, group=mine[level.group]))
             for item, level in levels(series, spans)
         )
     # Names of kernels are shortened; what stands in brackets on the host is no argument.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from timesink.analyses.behaviour.calls import (
@@ -71,8 +72,7 @@ def with_untraced(
     return replace(host, calls=concat_calls(parts), functions=[*host.functions, NO_CALL, WAITING])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class OwnThread:
+class OwnThread(msgspec.Struct, frozen=True, eq=False):
     """A thread that marks cycles, the cycles it marks, and all calls of its process by thread."""
 
     process: str

@@ -5,10 +5,10 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
+from msgspec.structs import replace
 
 from timesink.analyses.columns import device_columns, host_columns, host_names, memoize_per_trace
 from timesink.analyses.cycles.kernel_sequence import launching_process
@@ -139,8 +139,7 @@ _NOT_A_UNIT = re.compile(
 """What libraries, compilers and recorders annotate: single calls, not the user's units."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Family(Timed):
+class Family(Timed, frozen=True, eq=False):
     """Events of one name, numbers aside."""
 
     events: pl.DataFrame

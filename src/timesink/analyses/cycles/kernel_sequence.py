@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 import polars as pl
 
@@ -43,8 +43,7 @@ _MAIN_STREAM = 0.5
 """A stream with this share of a device's work shows the order of it; else all streams together."""
 
 
-@dataclass(frozen=True, eq=False)
-class KernelSequence:
+class KernelSequence(msgspec.Struct, frozen=True, eq=False):
     """Device work of one process in the order of its starts; arrays have one entry per event."""
 
     pid: str

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 
 import polars as pl
+from msgspec.structs import replace
 
 from timesink.analyses.columns import host_columns, memoize_per_trace
 from timesink.analyses.cycles.annotations import (

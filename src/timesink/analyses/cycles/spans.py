@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
+import msgspec
 import numpy as np
 import polars as pl
 
@@ -47,8 +48,7 @@ class Candidate:
     """For a unit inside of the chosen one: the name, or pattern, by which to ask for it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cycles:
+class Cycles(msgspec.Struct, frozen=True):
     """The repeating unit of a run, with every cycle, as one method finds it."""
 
     table: pl.DataFrame
@@ -137,8 +137,7 @@ NEARLY = 0.9
 """Totals this close together are taken as equal; the longer call is then the outer one."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Timed:
+class Timed(msgspec.Struct, frozen=True, eq=False):
     """Something that was called several times under one name."""
 
     name: str

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import takewhile, zip_longest
 from pathlib import Path
 from typing import TypeAlias
+
+import msgspec
 
 from timesink.analyses.names import (
     EVERYWHERE,
@@ -30,8 +31,7 @@ _FLAGS = re.IGNORECASE | re.MULTILINE | re.DOTALL
 _RULE = re.compile(r"\s*(\S+)\s+(\S.*?)\s*$")
 
 
-@dataclass(frozen=True, slots=True)
-class Families:
+class Families(msgspec.Struct, frozen=True):
     """Rules in the order in which they are asked."""
 
     rules: tuple[tuple[str, re.Pattern[str]], ...]

@@ -8,11 +8,12 @@ from run to run, and only some of the launches may have been measured.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 import polars as pl
+from msgspec import structs
 
 from timesink.analyses.columns import encode
 from timesink.analyses.kernels.calls import Sampling
@@ -281,8 +282,7 @@ _WARM_UP = 16
 """Launches before the first that was found, from which on they are a reason of their own."""
 
 
-@dataclass(frozen=True, eq=False)
-class Join:
+class Join(msgspec.Struct, frozen=True, eq=False):
     """Which launch of the timeline each measured launch is."""
 
     rows: pl.Series
@@ -312,7 +312,7 @@ class Join:
     def to_dict(self) -> dict[str, Any]:
         """All but the rows, ready for JSON."""
         apart = ("rows", "how", "reason")
-        values = {name: value for name, value in vars(self).items() if name not in apart}
+        values = {name: value for name, value in structs.asdict(self).items() if name not in apart}
         return {**values, "steps": list(self.steps), "refused": self.refused, "reason": self.reason}
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TypeAlias
 
+import msgspec
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -128,8 +128,7 @@ def _table_rows(left: Ints, right: Ints) -> Iterator[int]:
         yield row
 
 
-@dataclass(frozen=True, eq=False)
-class Launches:
+class Launches(msgspec.Struct, frozen=True, eq=False):
     """Launches in order; equal numbers mean the same in both recordings that are compared."""
 
     kind: Ints
@@ -212,8 +211,7 @@ _MIN_REPEATED_SHARE = 0.9
 """Share of the launches of the first period that must be the same one period later."""
 
 
-@dataclass(frozen=True, eq=False)
-class TimelineWindow:
+class TimelineWindow(msgspec.Struct, frozen=True, eq=False):
     """Rows of the timeline, in launch order."""
 
     rows: Ints

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+import msgspec
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -207,8 +208,7 @@ def _draw_parcels(stratum: Ints, generator: np.random.Generator) -> _Amounts:
     return often.reshape(_REDRAWN, rows).astype(np.float64)
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceUse:
+class DeviceUse(msgspec.Struct, frozen=True):
     """One device of one machine; times of different devices are never added."""
 
     host: str | None

@@ -9,10 +9,11 @@ count less (iterated weights: least absolute deviations), so that a late end foo
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 
+import msgspec
 import numpy as np
 import polars as pl
+from msgspec.structs import replace
 
 from timesink.analyses.columns import stack_tables
 from timesink.analyses.communication_calls import SYNCHRONISING
@@ -31,8 +32,7 @@ _MIN_SCALE_NS = 200.0
 _NEAR_NS = 0.01
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Ends:
+class Ends(msgspec.Struct, frozen=True, eq=False):
     """One row per rank and collective."""
 
     clock: Ints

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 import polars as pl
 
@@ -143,7 +143,7 @@ def features_of(
     already = np.any(list(odd.values()), axis=0)
     for straggler in analysis.stragglers:
         place = int(np.searchsorted(panel.ranks, straggler.rank))
-        if straggler.cause == "slow_link" and not already[place]:
+        if straggler.id == "slow_link" and not already[place]:
             more["transfer"][place] = straggler.cost_ns / max(len(panel.steps), 1)
         first = max(FEATURES, key=lambda name: float(more[name][place]))
         if more[first][place] > least:
@@ -234,8 +234,7 @@ _HOST_ALONE = "The host takes {degree} {than} on {peers}."
 _PEERS = "ranks that do the same"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Features:
+class Features(msgspec.Struct, frozen=True, eq=False):
     """What sets ranks apart: a number per rank and feature, and what is to be told of it."""
 
     ranks: Mapping[int, RankSummary]
@@ -322,7 +321,7 @@ class Features:
             stragglers = [
                 straggler for straggler in self.analysis.stragglers if straggler.rank in ranks
             ]
-            if len(places) == 1 and stragglers and stragglers[0].cause == "slow_link":
+            if len(places) == 1 and stragglers and stragglers[0].id == "slow_link":
                 return " ".join(stragglers[0].proofs)
             return (
                 f"Collectives take {brief_ns(abs(more))} per step longer to transfer their data "
@@ -360,8 +359,7 @@ _OTHER_LEVEL = 2.0
 """How many times as large a difference makes another group."""
 
 
-@dataclass(frozen=True, slots=True)
-class RankGroup:
+class RankGroup(msgspec.Struct, frozen=True):
     """Ranks that behave alike."""
 
     group: str

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import itemgetter
 
+import msgspec
 import polars as pl
 
 from timesink.analyses.communication_workers import WorkerComparison, WorkerSummary, compare_workers
@@ -26,8 +27,7 @@ from timesink.model.trace import Trace
 from timesink.model.units import brief_ns, count_noun, join_names, natural, ordinal
 
 
-@dataclass(frozen=True, slots=True)
-class NamedRecording:
+class NamedRecording(msgspec.Struct, frozen=True):
     """What a recording is called, and the rank that its trace and the name of its file state."""
 
     worker: str
@@ -72,8 +72,7 @@ _NOT_COMPARED = ("host_start_ns", "host_end_ns", "start_ns", "end_ns", "latency_
 """Columns of records that no other rank is compared by: a set is held in memory as a whole."""
 
 
-@dataclass(frozen=True, slots=True)
-class DamagedRank:
+class DamagedRank(msgspec.Struct, frozen=True):
     """A recording of which there is no summary."""
 
     worker: str
@@ -87,8 +86,7 @@ _LAYOUT = ("pp", "tp", "cp", "ep", "mp", "dp")
 """Kinds of process groups that make a layout, in the order in which people name them."""
 
 
-@dataclass(frozen=True, slots=True)
-class RankLayout:
+class RankLayout(msgspec.Struct, frozen=True):
     """How many ranks a run has, and the sizes of its process groups."""
 
     world: int

@@ -6,8 +6,11 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from operator import itemgetter
+
+import msgspec
+from msgspec import structs
 
 from timesink.analyses.columns import device_columns
 from timesink.analyses.fitness import carry_fitness
@@ -123,8 +126,7 @@ def read_ranks(
     return reading.finished()
 
 
-@dataclass(eq=False)
-class _Reading:
+class _Reading(msgspec.Struct, eq=False):
     """What is known so far of each recording, by its place."""
 
     recordings: Sequence[Recording]
@@ -132,10 +134,10 @@ class _Reading:
     keys: Sequence[str]
     """What summaries are kept by, where they are."""
     progress: Progress | None = None
-    summaries: dict[int, RankSummary] = field(default_factory=dict)
-    unread: dict[int, bytes] = field(default_factory=dict)
-    errors: dict[int, TimesinkError] = field(default_factory=dict)
-    fresh_places: set[int] = field(default_factory=set)
+    summaries: dict[int, RankSummary] = msgspec.field(default_factory=dict)
+    unread: dict[int, bytes] = msgspec.field(default_factory=dict)
+    errors: dict[int, TimesinkError] = msgspec.field(default_factory=dict)
+    fresh_places: set[int] = msgspec.field(default_factory=set)
     """Places of those that were made just now."""
 
     def missing(self) -> list[int]:
@@ -181,9 +183,9 @@ class _Reading:
                     summaries[place] = from_parquet(written)
         for place, summary in summaries.items():
             # Equal files share a summary, so where it came from is said here.
-            about = replace(summary.about, source=self.recordings[place].source)
+            about = structs.replace(summary.about, source=self.recordings[place].source)
             most = max(_MAX_CALLS // len(self.recordings), _MIN_CALLS)
-            self.summaries[place] = thinned_to(replace(summary, about=about), most)
+            self.summaries[place] = thinned_to(structs.replace(summary, about=about), most)
         broken = [place for place in batch if place not in summaries]
         for place in self.fresh_places.intersection(broken):
             # Whoever made it would make it again: the rank is told, not lost.

@@ -53,7 +53,7 @@ def straggler_rows(ranks: RankSet) -> pl.DataFrame:
         {
             "rank": straggler.rank,
             "worker": ranks.workers[straggler.rank],
-            "cause": straggler.cause,
+            "cause": straggler.id,
             "cost_ns": straggler.cost_ns,
             "share_pct": 100 * straggler.share,
             "steps": len(straggler.steps),

@@ -8,9 +8,9 @@ In the order of the recording every node stands behind those it depends on, so o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 
+import msgspec
 import numpy as np
 
 from timesink.analyses.columns import memoize_per_trace
@@ -43,8 +43,7 @@ _AFTER_EVENT_NS = 50_000
 _SKEW_NS = 1_000
 
 
-@dataclass(frozen=True, eq=False)
-class ReplayGraph:
+class ReplayGraph(msgspec.Struct, frozen=True, eq=False):
     """Nodes in the order of the recording, and what each of them depends on; times in ns."""
 
     points: HostPoints
@@ -133,8 +132,7 @@ def _marks(trace: Trace, points: HostPoints) -> Ints:
     return np.concatenate([points.start[begins], points.end[ends]])
 
 
-@dataclass(frozen=True, eq=False)
-class _Streams:
+class _Streams(msgspec.Struct, frozen=True, eq=False):
     """How activities follow one another, and their launches; by activity."""
 
     before: Ints

@@ -15,8 +15,10 @@ from pathlib import Path
 from typing import TypeAlias
 from weakref import ref
 
+import msgspec
 import numpy as np
 import polars as pl
+from msgspec import structs
 
 from timesink.analyses import names
 from timesink.analyses.columns import host_kinds, lane_codes, memoize_per_trace, seed_memo
@@ -68,8 +70,7 @@ _ROUNDS, _NEAR, _AS_USUAL = 12, 0.001, 0.03
 that are looked for, and for those of the table."""
 
 
-@dataclass(frozen=True, eq=False)
-class OwnClock:
+class OwnClock(msgspec.Struct, frozen=True, eq=False):
     """How long a cycle takes, as recorded and by itself."""
 
     recorded_ns: float
@@ -227,8 +228,7 @@ def recording_of(timeline: Trace) -> ref[Trace]:
     return ref(timeline)
 
 
-@dataclass(frozen=True, slots=True)
-class _Dose:
+class _Dose(msgspec.Struct, frozen=True):
     """How much of what recording may have cost is taken out."""
 
     cost: float
@@ -239,8 +239,7 @@ class _Dose:
     """The same of very long stretches inside of calls of libraries."""
 
 
-@dataclass(frozen=True, eq=False)
-class _Program:
+class _Program(msgspec.Struct, frozen=True, eq=False):
     """What is played, with the costs of its points."""
 
     graph: ReplayGraph
@@ -270,7 +269,7 @@ class _Program:
         gap = self.graph.gap
         pause = np.maximum(gap - dose.cost * self.pause, np.minimum(gap, _MIN_PAUSE_NS))
         on_device = (self.graph.activity >= 0) & (self.graph.before > 0)
-        return play(replace(self.graph, gap=np.where(on_device, pause, gap)), work)
+        return play(structs.replace(self.graph, gap=np.where(on_device, pause, gap)), work)
 
     def cycle_ns(self, played: Played) -> float:
         return float(np.median(step_lengths(self.steps, played)))

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
+import msgspec
 import numpy as np
 
 from timesink.analyses.background import CALL_KINDS, QUIET_NS, background_calls
@@ -43,8 +44,7 @@ class RecordedCalls(NestedCalls):
     """For each row of `trace.host` the call it is; -1 for what is none."""
 
 
-@dataclass(frozen=True, eq=False)
-class HostPoints:
+class HostPoints(msgspec.Struct, frozen=True, eq=False):
     """Starts and ends of all calls, thread after thread, in the order in which they came."""
 
     calls: RecordedCalls
@@ -139,8 +139,7 @@ _BUSY_SHARE = 0.5
 """Of the time a thread is quiet the other works at least this share, if it works for it."""
 
 
-@dataclass(frozen=True, eq=False)
-class Waits:
+class Waits(msgspec.Struct, frozen=True, eq=False):
     """Points at which a thread goes on after it waited, and what it waited for."""
 
     point: Ints

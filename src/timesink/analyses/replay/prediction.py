@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
+import msgspec
 import numpy as np
 import polars as pl
+from msgspec.structs import replace
 
 from timesink.analyses import names
 from timesink.analyses.columns import (
@@ -60,8 +62,7 @@ _MAX_COSTS = 4.0
 _ROUNDS = 3
 
 
-@dataclass(frozen=True, eq=False)
-class OwnProgram:
+class OwnProgram(msgspec.Struct, frozen=True, eq=False):
     """A program as it runs by itself, and as it may at both ends of what is known of that."""
 
     clock: OwnClock
@@ -304,8 +305,7 @@ _COPIES = ("aten::to", "aten::contiguous", "aten::clone")
 _PAGEABLE = "Pageable"
 
 
-@dataclass(frozen=True, eq=False)
-class Ranked:
+class Ranked(msgspec.Struct, frozen=True, eq=False):
     """A single change, and what it does."""
 
     change: AskedChange
@@ -439,8 +439,7 @@ def _largest(texts: Sequence[str], code: Ints, amount: Floats, most: int) -> Ite
             yield texts[place]
 
 
-@dataclass(frozen=True, eq=False)
-class _Operators:
+class _Operators(msgspec.Struct, frozen=True, eq=False):
     """By call: the operator it is part of; itself where there is none."""
 
     inner: Ints

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from timesink.analyses import names
 from timesink.analyses.columns import device_kinds, device_names, host_kinds, memoize_per_trace
@@ -36,8 +38,7 @@ _HELD_SHARE = 0.5
 """A call that goes on for this share of the copy it made makes it itself."""
 
 
-@dataclass(frozen=True, eq=False)
-class Scenario:
+class Scenario(msgspec.Struct, frozen=True, eq=False):
     """A program with changes: what its threads and devices take, and what depends on what."""
 
     trace: Trace
@@ -51,7 +52,7 @@ class Scenario:
     """No cycle is shorter than this, whatever is played: batches take so long to be made."""
     batch: float = 1.0
     """How many times as many samples a cycle has."""
-    need: Floats = field(default_factory=lambda: np.zeros(0))
+    need: Floats = msgspec.field(default_factory=lambda: np.zeros(0))
     """By activity: how much of its length it has a whole device for itself, see `device_need`."""
 
     @classmethod
@@ -154,8 +155,7 @@ def needed_of_device(scenario: Scenario) -> Floats:
     return needed
 
 
-@dataclass(frozen=True, eq=False)
-class _Selection:
+class _Selection(msgspec.Struct, frozen=True, eq=False):
     """What a selector names."""
 
     stretches: Flags

@@ -12,9 +12,9 @@ between neighbours (binary segmentation), which costs nothing and is enough ther
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
+import msgspec
 import numpy as np
 
 from timesink.analyses.statistics.robust import hampel_filter, neighbour_noise, scaled_mad
@@ -45,8 +45,7 @@ _OFTEN = 3
 """A count that is another one at more than every so many rows is no exact one."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChangePoint:
+class ChangePoint(msgspec.Struct, frozen=True):
     """Where a level begins, and how sure that is."""
 
     at: int
@@ -272,8 +271,7 @@ _MAX_WARM = 0.2
 """What lasts longer than this part of a run is a level of its own."""
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(msgspec.Struct, frozen=True):
     """Measurements beside each other that are at one level: from `start` up to `end`."""
 
     start: int

@@ -15,12 +15,12 @@ Below 0.05 is what a 95 % interval decides: four a side are the fewest, or three
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import count
 from math import comb, exp, sqrt
 from statistics import NormalDist
 
+import msgspec
 import numpy as np
 
 from timesink.analyses.statistics.autocorrelation import (
@@ -43,8 +43,7 @@ _MAX_STEPS = 500
 """Steps of a side that are looked at, spread evenly over it."""
 
 
-@dataclass(frozen=True, slots=True)
-class SeparatedSteps:
+class SeparatedSteps(msgspec.Struct, frozen=True):
     """All steps of one run are longer than all of the other."""
 
     p_value: float

@@ -14,8 +14,8 @@ percent have p < 0.05, by cycles of each run and the correlation of neighbours:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from timesink.analyses.statistics.autocorrelation import pooled_autocorrelation, variance_of_mean
@@ -164,8 +164,7 @@ _FLOOR = 0.01
 training do.  No more cycles help against that: the smallest change that is ever found is 2.8 %."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MeanChanges:
+class MeanChanges(msgspec.Struct, frozen=True, eq=False):
     """How means changed, for one or many columns of measurements.
 
     `p` is below ALPHA exactly where the interval excludes 0; then `delta` and `calm_delta` have one

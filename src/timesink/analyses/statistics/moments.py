@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 import numpy as np
 
 from timesink.model.arrays import exclusive_cumsum
@@ -18,8 +17,7 @@ def column_means(values: Floats) -> Floats:
     return np.asarray(values.mean(axis=0) if len(values) else np.zeros(values.shape[1:]))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Moments:
+class Moments(msgspec.Struct, frozen=True, eq=False):
     """Number, mean and standard deviation (n - 1) per group; zeros where nothing was measured."""
 
     count: Ints

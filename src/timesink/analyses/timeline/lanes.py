@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -63,8 +64,7 @@ def _walk(starts: list[int], ends: list[int]) -> list[int]:
     return placed
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Lanes:
+class Lanes(msgspec.Struct, frozen=True, eq=False):
     """All slices of a recording, in an order in which a row of a track is one stretch."""
 
     tracks: tuple[Track, ...]

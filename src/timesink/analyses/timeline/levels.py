@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence, Sized
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
+import msgspec
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -59,8 +60,7 @@ class MergedSlices:
         return len(self.start)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Level(Generic[_Columns]):
+class Level(msgspec.Struct, Generic[_Columns], frozen=True, eq=False):
     """The pieces of a whole recording at one resolution; 0 is everything as it was recorded."""
 
     resolution: int
@@ -280,8 +280,7 @@ class Points:
         return np.asarray(self.area / self.weight)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Samples:
+class Samples(msgspec.Struct, frozen=True, eq=False):
     """What was sampled for one track."""
 
     track: Track

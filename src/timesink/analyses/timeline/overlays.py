@@ -6,8 +6,9 @@ slices are.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+import msgspec
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -32,8 +33,7 @@ WAYS = ("", "launch", "queue", "wake_up", "hand_over")
 """What leads from one piece of a path to the next; nothing where a thread just goes on."""
 
 
-@dataclass(frozen=True, eq=False)
-class PathPieces:
+class PathPieces(msgspec.Struct, frozen=True, eq=False):
     """Slices on the critical path, or parts of them, in the order in which they decided."""
 
     of_device: Flags
@@ -110,8 +110,7 @@ def _ways(on_device: Flags, thread: Ints) -> Ints:
     return way
 
 
-@dataclass(frozen=True, eq=False)
-class RecordingCosts:
+class RecordingCosts(msgspec.Struct, frozen=True, eq=False):
     """Stretches of threads in which a program did nothing but record."""
 
     row: Ints

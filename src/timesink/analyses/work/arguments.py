@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
 from timesink.model.element_types import ELEMENT_TYPES, type_by_number, type_by_spelling
 
@@ -22,8 +22,7 @@ _LISTS = frozenset({"TensorList", "OptionalTensorList"})
 _NUMBER = re.compile(r"-?(?:\d+\.?\d*(?:e[+-]?\d+)?|inf)")
 
 
-@dataclass(frozen=True, slots=True)
-class Tensor:
+class Tensor(msgspec.Struct, frozen=True):
     """Shape, type and strides of one tensor; strides are empty where they were not recorded."""
 
     shape: tuple[int, ...]
@@ -63,8 +62,7 @@ class Tensor:
         return Tensor(shape, self.type)
 
 
-@dataclass(frozen=True, slots=True)
-class KernelLaunch:
+class KernelLaunch(msgspec.Struct, frozen=True):
     """A kernel that a call launched, itself or through what it called."""
 
     kernel: str
@@ -73,23 +71,21 @@ class KernelLaunch:
     block: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class RunFacts:
+class RunFacts(msgspec.Struct, frozen=True):
     """What a whole recording tells that single calls do not."""
 
     parameters: tuple[Tensor, ...] = ()
     """Those that gradients were made for in one step; empty where that cannot be told."""
     usual_type: str = ""
     """The floating type of most elements: that of lists, whose members' types are not recorded."""
-    types_by_shape: Mapping[tuple[int, ...], str] = field(default_factory=dict)
+    types_by_shape: Mapping[tuple[int, ...], str] = msgspec.field(default_factory=dict)
     """The type of all tensors of a shape, where they have one; members of lists are of it, too."""
     lookups: tuple[CallArguments, ...] = ()
     """Lookups in embedding tables: their gradients are recorded without what was looked up."""
     world_size: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CallArguments:
+class CallArguments(msgspec.Struct, frozen=True):
     """What one call was given; formulas ask by the names that their row of the registry gives."""
 
     name: str
@@ -97,9 +93,9 @@ class CallArguments:
     """By position: a tensor, a list of tensors, or None for a plain value or nothing."""
     values: tuple[str, ...] = ()
     """By position: a plain value as recorded, e.g. `[-1]`, `True`, `0.1`; empty for tensors."""
-    places: Mapping[str, int] = field(default_factory=dict)
+    places: Mapping[str, int] = msgspec.field(default_factory=dict)
     """Position of each argument by the name that formulas use."""
-    extra: Mapping[str, str] = field(default_factory=dict)
+    extra: Mapping[str, str] = msgspec.field(default_factory=dict)
     """Further arguments that few calls have, as recorded: those of Triton kernels."""
     launches: tuple[KernelLaunch, ...] = ()
     """The kernels it launched, in order; a call is asked once for all like it."""
@@ -195,7 +191,10 @@ def type_members(
 ) -> tuple[Tensor | tuple[Tensor, ...] | None, ...]:
     """The inputs, members of lists with the type that tensors of their shape have."""
     return tuple(
-        tuple(replace(member, type=member.type or types.get(member.shape, "")) for member in entry)
+        tuple(
+            structs.replace(member, type=member.type or types.get(member.shape, ""))
+            for member in entry
+        )
         if isinstance(entry, tuple)
         else entry
         for entry in inputs

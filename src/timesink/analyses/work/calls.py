@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import reduce
 from math import gcd
 from typing import Any
 
+import msgspec
 import numpy as np
 import polars as pl
 
@@ -68,8 +68,7 @@ SET_SCHEMA: dict[str, pl.DataType] = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class ModelledCalls:
+class ModelledCalls(msgspec.Struct, frozen=True, eq=False):
     """Device work of a recording by the calls that own it."""
 
     calls: pl.DataFrame

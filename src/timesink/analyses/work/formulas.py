@@ -17,6 +17,9 @@ from inspect import signature
 from pathlib import Path
 from typing import TypeAlias
 
+import msgspec
+from msgspec import structs
+
 from timesink.analyses.work.arguments import CallArguments, Tensor
 from timesink.model.data_files import csv_rows
 
@@ -77,8 +80,7 @@ Formula: TypeAlias = "Callable[[CallArguments], Work | None]"
 """Work of a call, or None where its arguments do not tell."""
 
 
-@dataclass(frozen=True, slots=True)
-class OperatorFormula:
+class OperatorFormula(msgspec.Struct, frozen=True):
     """One row of the registry."""
 
     operator: str
@@ -143,8 +145,7 @@ def _formula(text: str) -> Formula:
     return formula
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FormulaRegistry:
+class FormulaRegistry(msgspec.Struct, frozen=True, eq=False):
     """Which operators have which formula; one that names an operator goes before patterns."""
 
     rows: Mapping[str, OperatorFormula]
@@ -211,7 +212,7 @@ def work_of(call: CallArguments, user_formulas: FormulaRegistry | None = None) -
         return None
     # Sizes below zero or beyond all numbers: what was recorded is not what it says.
     try:
-        work = row.formula(replace(call, places=row.places))
+        work = row.formula(structs.replace(call, places=row.places))
         return work if work is not None and _is_sound(work) else None
     except ArithmeticError:
         return None

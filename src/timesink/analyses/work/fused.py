@@ -15,8 +15,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
+
+import msgspec
 
 from timesink.analyses.work.arguments import CallArguments, KernelLaunch, Tensor
 from timesink.analyses.work.formulas import Work, formula_of, memory_work
@@ -205,8 +207,7 @@ _OPERATIONS = {"addcmul": 3, "addcdiv": 3, "lerp": 3, "zero": 0, "copy": 0, "clo
 _REDUCING = ("norm", "max", "powsum")
 
 
-@dataclass(frozen=True, slots=True)
-class _Members:
+class _Members(msgspec.Struct, frozen=True):
     """The elements of one of a call's lists."""
 
     elements: float

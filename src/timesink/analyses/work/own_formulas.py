@@ -6,10 +6,11 @@ import ast
 import math
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import wraps
 from pathlib import Path
 from typing import Any, NoReturn
+
+import msgspec
 
 from timesink.analyses.work.arguments import CallArguments, Tensor
 from timesink.analyses.work.formulas import (
@@ -119,8 +120,7 @@ def load_formulas(path: Path | str) -> FormulaRegistry:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
+class _Entry(msgspec.Struct, frozen=True):
     """One operator of a file, for what is wrong with it."""
 
     path: Path | str
@@ -130,12 +130,11 @@ class _Entry:
         raise UsageError(f"{_OPTION}: {self.path}: {self.name}: {what}", _HINT)
 
 
-@dataclass(frozen=True, slots=True)
-class _NamedArguments:
+class _NamedArguments(msgspec.Struct, frozen=True):
     """The tensors and numbers that expressions of one operator may name, by position."""
 
     tensors: Mapping[str, int]
-    numbers: Mapping[str, int] = field(default_factory=dict)
+    numbers: Mapping[str, int] = msgspec.field(default_factory=dict)
 
 
 def _operator(entry: _Entry, definition: Any) -> OperatorFormula:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from msgspec import structs
+from msgspec.structs import replace
 
 from timesink.analyses.communication_calls import communication_records
 from timesink.analyses.damage import refusing_damage
@@ -24,7 +24,7 @@ from timesink.answers.tables import sentence, table_document
 from timesink.answers.views import NO_DEVICE_WORK, NO_STEPS
 from timesink.errors import UsageError
 from timesink.model import units
-from timesink.model.findings import Evidence, Finding
+from timesink.model.findings import Evidence, RunFinding
 from timesink.model.fitness import IDLE
 from timesink.output.blocks import (
     Block,
@@ -71,7 +71,7 @@ def findings_section(run: Analysed) -> Section:
     return Section("findings", "Findings", (warning, block) if says else (warning,))
 
 
-def _card(finding: Finding, run: Analysed) -> FindingCard:
+def _card(finding: RunFinding, run: Analysed) -> FindingCard:
     links = dict.fromkeys(link for item in finding.evidence for link in _places(item, run))
     gain = _saving_words(finding)
     return FindingCard(
@@ -82,19 +82,19 @@ def _card(finding: Finding, run: Analysed) -> FindingCard:
     )
 
 
-def _saving_words(finding: Finding) -> str:
+def _saving_words(finding: RunFinding) -> str:
     """What mending it saves, as a replay says; nothing where that cannot be said."""
     step, gains = " a step" if finding.marked else "", []
-    if finding.gain_ns:
-        gains.append(units.brief_ns(finding.gain_ns) + step)
+    if finding.cost_ns:
+        gains.append(units.brief_ns(finding.cost_ns) + step)
     if finding.between_ns:
         gains.append(f"{units.brief_ns(finding.between_ns)} between two steps")
     if not gains:
-        if finding.why:
-            return f"saves nothing alone: {finding.why}"
+        if finding.no_saving:
+            return f"saves nothing alone: {finding.no_saving}"
         return f"saving unknown: {finding.unknown_saving}" if finding.unknown_saving else ""
     both = ""
-    if finding.together_ns > _MORE * finding.gain_ns:
+    if finding.together_ns > _MORE * finding.cost_ns:
         both = f"; {units.brief_ns(finding.together_ns)}{step} with all findings above"
     return f"may save {' and '.join(gains)} if {finding.gain_basis}{both}"
 
@@ -137,7 +137,7 @@ def _places(item: Evidence, run: Analysed) -> Iterator[Link]:
 # -- in words --------------------------------------------------------------------------------------
 
 
-def _evidence_lines(finding: Finding) -> list[str]:
+def _evidence_lines(finding: RunFinding) -> list[str]:
     """The first pieces of evidence, a line each."""
     evidence = finding.evidence[:_MAX_EVIDENCE]
     names = told_apart(
@@ -333,7 +333,7 @@ def _on_clocks(run: tables.Analysed, name: str) -> Iterator[tables.SectionResult
         if not isinstance(result, Section):
             yield result if clock_run is run else None
             return
-        yield structs.replace(result, clock=clock_run.clock)
+        yield replace(result, clock=clock_run.clock)
 
 
 def view_document(

@@ -38,7 +38,7 @@ from timesink.analyses.work.steps import BEYOND, MATRIX, MEMORY, VECTOR, StepEff
 from timesink.answers.tables import microseconds, percent, view_rows
 from timesink.model import units
 from timesink.model.data_files import csv_rows
-from timesink.model.findings import Finding
+from timesink.model.findings import RunFinding
 from timesink.model.fitness import IDLE, Reason
 from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.schema import BUSY_KINDS
@@ -90,7 +90,7 @@ def interval(clock: OwnClock, length_ns: float, recorded_ns: float) -> str:
 
 def headline(
     trace: Trace,
-    findings: Sequence[Finding] | None = None,
+    findings: Sequence[RunFinding] | None = None,
     *,
     clock: OwnClock | None = None,
 ) -> str:
@@ -122,12 +122,12 @@ def headline(
         )
     costly = max(costs, key=lambda part: costs[part])
     for finding in findings:
-        if finding.rule == "cpu-contention" and finding.rule in _RULES.get(costly, ()):
+        if finding.id == "cpu-contention" and finding.id in _RULES.get(costly, ()):
             return f"{line} {finding.title}. {finding.advice}"
     # A finding about a small share of runtime calls does not explain them.
     least = _MIN_SHARE_OF_PART * costs[costly] / average["total_ns"]
     is_explained = any(
-        finding.rule in _RULES["runtime"] and finding.share >= least and not finding.saves_nothing
+        finding.id in _RULES["runtime"] and finding.share >= least and not finding.saves_nothing
         for finding in findings
     )
     if costly == "runtime" and not is_explained:
@@ -184,7 +184,7 @@ def _bound(
     trace: Trace,
     average: Mapping[str, float],
     costs: Mapping[str, float],
-    findings: Sequence[Finding],
+    findings: Sequence[RunFinding],
 ) -> str:
     """The bottleneck in a word of the glossary; empty where nothing clearly dominates.
 
@@ -212,9 +212,9 @@ def _bound(
     if not has_device_work(trace):
         return ""
     about_host = [
-        finding.rule
+        finding.id
         for finding in findings
-        if finding.rule in _NO_BOUND or any(finding.rule in _RULES[part] for part in _HOST_PARTS)
+        if finding.id in _NO_BOUND or any(finding.id in _RULES[part] for part in _HOST_PARTS)
     ]
     first = about_host[0] if about_host else ""
     if first in _NO_BOUND:
@@ -310,9 +310,9 @@ def _on_host(steps: Steps, costs: Mapping[str, float], step_words: str, bound: s
     return f"No device work was recorded. Of {step_words}, {shares}."
 
 
-def _advice(findings: Sequence[Finding]) -> str:
+def _advice(findings: Sequence[RunFinding]) -> str:
     """What saves most and how much that is, or else what to do about the most severe finding."""
-    ranks = [finding for finding in findings if finding.rule == "odd-rank"] or findings[:1]
+    ranks = [finding for finding in findings if finding.id == "odd-rank"] or findings[:1]
     if ranks and ranks[0].rule in _OF_RANKS:
         # Which rank it is comes first: what to try is of no use without it.
         return f" {_upper_first(ranks[0].title)}. {ranks[0].advice}"
@@ -323,7 +323,7 @@ def _advice(findings: Sequence[Finding]) -> str:
         return f" Advice: {_lower_first(_action(measured[0].advice))}." if measured else ""
     best = max(saving, key=lambda finding: finding.cost_ns + finding.between_ns)
     if best.rule == _LAUNCHES:
-        best = next((finding for finding in saving if finding.rule == _DOMINANT), best)
+        best = next((finding for finding in saving if finding.id == _DOMINANT), best)
     head, mark, rest = _split_action(_action(best.advice))
     amount = "at most" if catalogue()["run"][best.rule].get("at_most") else "about"
     saved = f"{amount} {units.brief_ns(best.cost_ns or best.between_ns)}"
@@ -341,9 +341,9 @@ def _advice(findings: Sequence[Finding]) -> str:
     return f" {lead}: {_lower_first(action)}{mark}{rest}.{_limit_of(best)}"
 
 
-def _limit_of(finding: Finding) -> str:
+def _limit_of(finding: RunFinding) -> str:
     """Why no more than that can be saved, where the finding says so; after a space."""
-    if finding.rule != "exposed-communication":
+    if finding.id != "exposed-communication":
         return ""
     reason = finding.sentence.partition("). ")[2]
     return f" {reason}" if reason else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
 from importlib.util import find_spec
@@ -35,6 +35,7 @@ from timesink.analyses.work.efficiency import Efficiency
 from timesink.analyses.work.formulas import REGISTERED, FormulaRegistry
 from timesink.analyses.work.own_formulas import load_formulas
 from timesink.answers.analysis import sections
+from timesink.answers.analysis.finding_values import FindingJson
 from timesink.answers.analysis.headline import (
     efficiency_values,
     headline,
@@ -49,7 +50,7 @@ from timesink.answers.views import View, check_group, find_view
 from timesink.errors import TimesinkError
 from timesink.formats.small_files import encode_json
 from timesink.model import units
-from timesink.model.findings import SEVERITIES, Finding
+from timesink.model.findings import SEVERITIES, RunFinding
 from timesink.model.fitness import COMMUNICATION, CRITICAL_PATH, Fitness
 from timesink.model.health import HealthEntry, recording_notes
 from timesink.model.trace import Trace
@@ -68,8 +69,7 @@ _FOR_PANDAS = ("pandas", "pyarrow")
 """What Polars needs to make a pandas frame."""
 
 
-@dataclass(frozen=True, slots=True)
-class RooflineOptions:
+class RooflineOptions(msgspec.Struct, frozen=True):
     """What efficiency is compared with, where the user says it."""
 
     device: str | None = None
@@ -105,7 +105,7 @@ class Analysis:
     """On which clock the answer is: the program's own, where that is known, or as recorded."""
     full_trace: Trace | None = None
     """The recording, where `trace` has some of its steps."""
-    limits: RooflineOptions = RooflineOptions()
+    limits: RooflineOptions = field(default_factory=RooflineOptions)
 
     @property
     def is_set(self) -> bool:
@@ -261,7 +261,7 @@ class Analysis:
         return headline(self.timeline, self.findings, clock=self.own_clock)
 
     @property
-    def findings(self) -> tuple[Finding, ...]:
+    def findings(self) -> tuple[RunFinding, ...]:
         """What costs time and what to try, the most severe first."""
         if refusing_damage(self.fitness) is not None:
             return ()
@@ -385,7 +385,7 @@ class Analysis:
             "memory": sections.memory(trace),
             "modules": sections.modules(self.table("modules")),
             "distributed": sections.distributed_values(trace, self.ranks),
-            "findings": [finding.to_dict() for finding in self.findings],
+            "findings": [FindingJson.of(finding) for finding in self.findings],
             "clock": self._clock_values(),
             "own": None if timeline is trace else self._on_own_clock(timeline),
             "critical_path": sections.critical_path(self.played, self.fitness),

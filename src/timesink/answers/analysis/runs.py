@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from operator import index
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import msgspec
+from msgspec import structs
 
 from timesink.analyses.fitness import carry_fitness
 from timesink.analyses.kernels.peaks import choose_peaks
@@ -239,8 +240,7 @@ def _of_steps(analysis: Analysis, wanted: str | None) -> Analysis:
 SCHEMA_OF_LIST = "timesink/analyses/1"
 
 
-@dataclass(frozen=True, slots=True)
-class ListedRun:
+class ListedRun(msgspec.Struct, frozen=True):
     """One run of a folder: its answer, or why there is none."""
 
     name: str
@@ -251,8 +251,7 @@ class ListedRun:
     recordings: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class RunList:
+class RunList(msgspec.Struct, frozen=True):
     """What recordings at a place tell, one answer for each run."""
 
     path: str
@@ -340,7 +339,7 @@ def _runs(
         yield ListedRun(name, str(folder), None, error.message, len(recordings))
         return
     if isinstance(answer, RunList):
-        yield from (replace(run, name=f"{name}/{run.name}") for run in answer.runs)
+        yield from (structs.replace(run, name=f"{name}/{run.name}") for run in answer.runs)
         return
     path = str(folder) if len(members) > 1 else members[0].source
     yield ListedRun(name, path, answer, recordings=len(members))

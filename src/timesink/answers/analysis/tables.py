@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+import msgspec
 import polars as pl
 from msgspec.structs import replace
 
@@ -44,8 +43,7 @@ _OF_MEMORY = ("memory-curve", "memory-peaks", "memory", "memory-live")
 AS_RECORDED = "Times are as recorded."
 
 
-@dataclass(frozen=True, eq=False)
-class Analysed:
+class Analysed(msgspec.Struct, frozen=True, eq=False):
     """An analysis, and how much of it is to be shown."""
 
     analysis: Analysis
@@ -65,7 +63,7 @@ class Analysed:
 
     def on_other_clock(self) -> Analysed:
         """The same as recorded, or by itself."""
-        return dataclasses.replace(self, otherwise=not self.otherwise)
+        return replace(self, otherwise=not self.otherwise)
 
     @property
     def trace(self) -> Trace:
@@ -130,8 +128,7 @@ class Analysed:
         return replace(block, columns=tuple(ordered))
 
 
-@dataclass(frozen=True, slots=True)
-class Empty:
+class Empty(msgspec.Struct, frozen=True):
     """A section without data: what it would be about, and why there is nothing."""
 
     id: str

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
@@ -48,8 +48,7 @@ _BYTES_OF = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Increase:
+class Increase(msgspec.Struct, frozen=True):
     """How much more something may be: a part of what it was, a time, a number, or a size."""
 
     pct: float | None = None
@@ -81,8 +80,7 @@ class Increase:
         return delta > (self.ns or self.number or self.size or 0.0)
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
+class Budget(msgspec.Struct, frozen=True):
     """One entry of a file of budgets."""
 
     kind: str

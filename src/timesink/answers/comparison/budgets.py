@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from statistics import fmean
 
+import msgspec
 import numpy as np
 import polars as pl
+from msgspec.structs import replace
 
 from timesink.analyses.statistics.mean_changes import mean_changes
 from timesink.analyses.statistics.moments import column_means
@@ -39,7 +40,7 @@ from timesink.comparison.gate.verdict import FAILED, PASSED, UNJUDGED, Limit
 from timesink.comparison.results import Comparison, Pair
 from timesink.comparison.steps.verdict import UNEQUAL_WORK
 from timesink.model.diagnosis import SIDES, SteadyTimes
-from timesink.model.findings import Finding, Interval
+from timesink.model.findings import GateCheck, Interval
 from timesink.model.intervals import Floats
 from timesink.model.units import brief_ns, change, count_noun, interval_pct, signed_ns, times
 from timesink.output.names import cut_middle
@@ -54,8 +55,7 @@ _MISSING = {
 }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BudgetMatch:
+class BudgetMatch(msgspec.Struct, frozen=True, eq=False):
     """What an entry matches in one pair."""
 
     where: str
@@ -73,8 +73,7 @@ class BudgetMatch:
     """What of this kind the base, and the new side, do not tell of; None where they do."""
 
 
-@dataclass(frozen=True, slots=True)
-class Amount:
+class Amount(msgspec.Struct, frozen=True):
     """Time per cycle of one name in one pair, and what it is against."""
 
     name: str
@@ -98,7 +97,7 @@ class Amount:
         return self.new_ns - self.base_ns
 
 
-def evaluate(budgets: Sequence[Budget], comparison: Comparison) -> tuple[Finding, ...]:
+def evaluate(budgets: Sequence[Budget], comparison: Comparison) -> tuple[GateCheck, ...]:
     """One check per limit of each entry: those on single runs first, others as in the file.
 
     `max` is of the new side, `max_increase` of the change; warm-up counts for neither.  Of many
@@ -112,7 +111,7 @@ def evaluate(budgets: Sequence[Budget], comparison: Comparison) -> tuple[Finding
     return tuple(checks)
 
 
-def _unless_the_host(result: Finding, comparison: Comparison) -> Finding:
+def _unless_the_host(result: GateCheck, comparison: Comparison) -> GateCheck:
     """A longer time of the host is not decided where only the pace of the host changed."""
     diagnoses = [(case, diagnose_comparison(case)) for case in cases_of(comparison)]
     same = ["" if why is None else same_program(case, why, Limit()) for case, why in diagnoses]
@@ -122,7 +121,7 @@ def _unless_the_host(result: Finding, comparison: Comparison) -> Finding:
     return replace(result, outcome=UNJUDGED, sentence=f"{sentence}. {same[0]}")
 
 
-def _of_cycle(budget: Budget, comparison: Comparison) -> Iterator[Finding]:
+def _of_cycle(budget: Budget, comparison: Comparison) -> Iterator[GateCheck]:
     """How long cycles are, and how much longer: of all ranks of a run together."""
     if budget.max_ns is not None:
         lengths = []
@@ -148,7 +147,7 @@ def _of_cycle(budget: Budget, comparison: Comparison) -> Iterator[Finding]:
         yield _cycle_increase(budget, budget.max_increase, comparison)
 
 
-def _cycle_increase(budget: Budget, allowed: Increase, comparison: Comparison) -> Finding:
+def _cycle_increase(budget: Budget, allowed: Increase, comparison: Comparison) -> GateCheck:
     """As the verdict goes: of each run and sort of cycle the ranks together."""
     amounts, reason, doubts = [], None, []
     cases = cases_of(comparison)
@@ -182,7 +181,7 @@ def _cycle_increase(budget: Budget, allowed: Increase, comparison: Comparison) -
 # -- operators, modules and kernels ----------------------------------------------------------------
 
 
-def _of_names(budget: Budget, comparison: Comparison) -> Iterator[Finding]:
+def _of_names(budget: Budget, comparison: Comparison) -> Iterator[GateCheck]:
     # Processes of which neither side tells anything, as helpers without a device, are none of it.
     everything = [_match(pair, budget) for pair in comparison.pairs]
     matches = [match for match in everything if not all(match.missing)]
@@ -230,7 +229,7 @@ def _match(compared: Pair, budget: Budget) -> BudgetMatch:
     )
 
 
-def _of_rule(budget: Budget, rule: str, matched: int, matches: Sequence[BudgetMatch]) -> Finding:
+def _of_rule(budget: Budget, rule: str, matched: int, matches: Sequence[BudgetMatch]) -> GateCheck:
     """What is beyond the limit counts in any case; else every side asked about has to tell.
 
     Of `max` that is the new side, else both.
@@ -293,7 +292,7 @@ def _beyond_increase(budget: Budget, matches: Sequence[BudgetMatch]) -> list[Amo
 
 def _increase_result(
     budget: Budget, matched: int, amounts: Sequence[Amount], incomparable: str | None
-) -> Finding:
+) -> GateCheck:
     """The result of `max_increase`: amounts are those of all that matches, worst first."""
     rule = "max_increase"
     worst = next((amount for amount in amounts if amount.is_over), None)
@@ -311,7 +310,7 @@ def _increase_result(
 
 def _limit_result(
     budget: Budget, rule: str, worst: Amount, amounts: Sequence[Amount], matched: int
-) -> Finding:
+) -> GateCheck:
     """What the worst took and what is allowed; its name and place where there are others.
 
     The amounts are those of all that matches.
@@ -341,7 +340,7 @@ def _limit_result(
     return _check(budget, rule, FAILED if over else PASSED, text)
 
 
-def _undecided_result(budget: Budget, rule: str, why: str) -> Finding:
+def _undecided_result(budget: Budget, rule: str, why: str) -> GateCheck:
     """The result of what is not decided; `why` is said as the end of a sentence."""
     text = why.strip().rstrip(".") or "there is nothing to compare"
     sentence = f"{rule} not decided: {text[:1].lower()}{text[1:]}"
@@ -350,13 +349,13 @@ def _undecided_result(budget: Budget, rule: str, why: str) -> Finding:
 
 def _check(
     budget: Budget, rule: str, outcome: str, sentence: str, *, is_empty: bool = False
-) -> Finding:
+) -> GateCheck:
     """A check, whose name is unlike that of any other limit: `operators "aten::mm" max`."""
     entry, name = "Step time", f"cycle {rule}"
     if budget.kind != "cycle":
         entry = f'{budget.kind} "{cut_middle(budget.name, _NAMED)}"'
         name = f'{budget.kind} "{budget.name}" {rule}'
-    return Finding("budget", f"{entry}: {sentence}.", name=name, outcome=outcome, is_empty=is_empty)
+    return GateCheck("budget", f"{entry}: {sentence}.", name, outcome, is_empty=is_empty)
 
 
 # -- limits on what single runs tell for sure, or nearly -------------------------------------------
@@ -369,7 +368,7 @@ _NO_DEVICE = AMOUNTS["launches"].missing
 _UNEQUAL = "but the steps of the two runs do different work"
 
 
-def signal_checks(budgets: Sequence[Budget], comparison: Comparison) -> tuple[Finding, ...]:
+def signal_checks(budgets: Sequence[Budget], comparison: Comparison) -> tuple[GateCheck, ...]:
     """One check per limit: what is certain first, then what is precise.
 
     Of several ranks each has the limit to itself, and the worst is told.
@@ -382,15 +381,15 @@ def signal_checks(budgets: Sequence[Budget], comparison: Comparison) -> tuple[Fi
         judge = _device_time if budget.name == DEVICE_TIME else _amount
         every = comparison.pairs
         checks = [judge(pair, budget, _where(pair, every)) for pair in every]
-        results.append(min(checks, key=lambda check: (check.urgency, -check.new)))
+        results.append(min(checks, key=lambda check: (check.urgency, -check.beyond)))
     return tuple(results)
 
 
-def _signal_check(name: str, outcome: str, sentence: str, beyond: float = 0.0) -> Finding:
+def _signal_check(name: str, outcome: str, sentence: str, beyond: float = 0.0) -> GateCheck:
     """`beyond` orders those of several ranks."""
     sentence = f"{name} not decided: {sentence}" if outcome == UNJUDGED else sentence
     kind = PRECISE if name == DEVICE_TIME else EXACT
-    return Finding(kind, f"{sentence}.", name=name, outcome=outcome, new=beyond)
+    return GateCheck(kind, f"{sentence}.", name, outcome, beyond=beyond)
 
 
 def _where(pair: Pair, pairs: Sequence[Pair]) -> str:
@@ -401,7 +400,7 @@ def _where(pair: Pair, pairs: Sequence[Pair]) -> str:
     return f" in {place}" if place else ""
 
 
-def _program_check(pairs: Sequence[Pair]) -> Finding:
+def _program_check(pairs: Sequence[Pair]) -> GateCheck:
     programs = [diagnose(pair).program for pair in pairs]
     recorded_programs = [program for program in programs if program is not None]
     # Who asks for the same program asks for the same kernels as well, whatever they take.
@@ -420,7 +419,7 @@ def _program_check(pairs: Sequence[Pair]) -> Finding:
     return _signal_check(PROGRAM, PASSED, "The recorded calls are the same")
 
 
-def _amount(pair: Pair, budget: Budget, where: str) -> Finding:
+def _amount(pair: Pair, budget: Budget, where: str) -> GateCheck:
     """Beyond where all cycles are; not decided where some are, as counts differ among cycles."""
     name, what, allowed = budget.name, AMOUNTS[budget.name], budget.max_increase or Increase(0.0)
     sides = signals_of_pair(pair)
@@ -448,7 +447,7 @@ def _amount(pair: Pair, budget: Budget, where: str) -> Finding:
     return _signal_check(name, FAILED, sentence, new - base)
 
 
-def _device_time(pair: Pair, budget: Budget, where: str) -> Finding:
+def _device_time(pair: Pair, budget: Budget, where: str) -> GateCheck:
     """Beyond for sure, within for sure, or the interval holds the limit."""
     program, allowed = diagnose(pair).program, budget.max_increase or Increase(0.0)
     took = None if program is None else program.device_time

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from timesink.analyses.behaviour.functions import STEP_MARK, STEP_MARK_TOLD
@@ -29,8 +30,7 @@ _BOTH = "both"
 _AMOUNTS = ("device", "base_ns", "new_ns", "calls_base", "calls_new", "p")
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(msgspec.Struct, frozen=True):
     """A function, or a family of them under unlike names, and its time per step on both sides."""
 
     name: str

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from math import ceil
 from pathlib import PurePath
 from statistics import fmean
 
+import msgspec
 import numpy as np
 
 from timesink.answers.views import listed_table, meanings_of
@@ -31,8 +31,7 @@ USUAL, OTHER = draw.Colour("#5f9fd0", "#5f9fd0"), draw.Colour("#d55e00", "#d55e0
 _WARM_UP = draw.Hatch(draw.Colour("#ffffff", "#ffffff"), gap=4, width=1.4)
 
 
-@dataclass(frozen=True, slots=True)
-class CycleBars:
+class CycleBars(msgspec.Struct, frozen=True):
     """Cycles in order, and how they are painted."""
 
     name: str

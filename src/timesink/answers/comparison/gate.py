@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import TypeAlias
 
+from msgspec.structs import replace
 from rich.cells import cell_len, chop_cells
 
 from timesink.answers.comparison import causes
@@ -43,7 +43,7 @@ from timesink.comparison.steps.efficiency import efficiency_change
 from timesink.errors import TimesinkError
 from timesink.model import units
 from timesink.model.diagnosis import Diagnosis
-from timesink.model.findings import Finding
+from timesink.model.findings import Cause
 from timesink.model.units import signed_ns
 from timesink.output.blocks import Block, Causes, Document, Facts, Section, Text, Tone
 from timesink.output.junit import junit_xml
@@ -205,7 +205,7 @@ def _why_lines(why: Diagnosis | None) -> Iterator[_Lines]:
     if why is None or why.verdict == "incomparable":
         return
     # What made steps shorter is no reason to fail.
-    slower = [cause for cause in why.causes if cause.explained_ns > 0]
+    slower = [cause for cause in why.causes if cause.cost_ns > 0]
     is_longer = why.verdict == "regression"
     if slower:
         more = f"s ({units.count(len(slower))})" if len(slower) > 1 else ""
@@ -223,23 +223,23 @@ def _why_lines(why: Diagnosis | None) -> Iterator[_Lines]:
         yield part_lines if parts else (), 5
 
 
-def _rest_of_change(why: Diagnosis, slower: Sequence[Finding]) -> Iterator[str]:
+def _rest_of_change(why: Diagnosis, slower: Sequence[Cause]) -> Iterator[str]:
     """What else the change consists of, so that causes and unexplained time add up to it."""
-    faster = [cause for cause in why.causes if cause.explained_ns < 0]
+    faster = [cause for cause in why.causes if cause.cost_ns < 0]
     other_causes = [*slower[1:], *faster]
     texts = [
-        f"{causes.cause_title(cause)} {signed_ns(cause.explained_ns)}"
+        f"{causes.cause_title(cause)} {signed_ns(cause.cost_ns)}"
         for cause in other_causes[:_MAX_CAUSES]
     ]
     more_causes = other_causes[_MAX_CAUSES:]
     if more_causes:
-        more_ns = sum(cause.explained_ns for cause in more_causes)
+        more_ns = sum(cause.cost_ns for cause in more_causes)
         texts.append(f"{units.count_noun(len(more_causes), 'further causes')} {signed_ns(more_ns)}")
     if texts:
         yield f"Other causes, per step: {', '.join(texts)}."
     unexplained = causes.unexplained_line(why)
     yield unexplained
-    amounts = [cause.explained_ns for cause in (slower[0], *other_causes)]
+    amounts = [cause.cost_ns for cause in (slower[0], *other_causes)]
     if unexplained:
         amounts.append(why.unexplained_ns)
     if len(amounts) > 1:
@@ -247,12 +247,12 @@ def _rest_of_change(why: Diagnosis, slower: Sequence[Finding]) -> Iterator[str]:
         yield f"Sum: {added} = {signed_ns(sum(amounts))} per step."
 
 
-def _cause_line(cause: Finding) -> str:
+def _cause_line(cause: Cause) -> str:
     """A cause with the time it explains: `GPU clock, +4.10 ms per step: kernels are slower`."""
     bounds = "" if cause.interval_ns is None else f" ({units.interval_ns(*cause.interval_ns)})"
     where = f" in {cause.process}" if cause.process else ""
-    explains = f"{signed_ns(cause.explained_ns)} per step{bounds}"
-    name = causes.cause_name(cause.cause)
+    explains = f"{signed_ns(cause.cost_ns)} per step{bounds}"
+    name = causes.cause_name(cause.id)
     return f"{name}{where}, {explains}: {causes.cause_sentence(cause)}".removesuffix(": ")
 
 

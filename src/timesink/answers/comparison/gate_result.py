@@ -35,7 +35,7 @@ from timesink.comparison.steps.verdict import NARROW, UNEQUAL_WORK
 from timesink.errors import NotFoundError, TimesinkError
 from timesink.model import units
 from timesink.model.diagnosis import CORRECTED, RECORDED, CycleTime, Diagnosis
-from timesink.model.findings import Finding
+from timesink.model.findings import GateCheck
 from timesink.model.units import change, interval_pct, times
 from timesink.recorder.processes import safe_text
 
@@ -53,7 +53,7 @@ class Gate:
     """What was compared: `normal vs python_stall`."""
     options: str
     """Options that ask for it: `--fail-on 5% --budget limits.toml`; empty where none do."""
-    checks: tuple[Finding, ...]
+    checks: tuple[GateCheck, ...]
     """What is certain first, then what is precise, then cycle time and all else."""
     certain: Mapping[str, str] = field(default_factory=dict)
     """What no check is about, of program, counts and device time."""
@@ -110,7 +110,7 @@ class Gate:
             phrases.append(f"{number} matched nothing (optional)")
         return f"{'; '.join(phrases)}." if phrases else ""
 
-    def of_kind(self, kind: str) -> list[Finding]:
+    def of_kind(self, kind: str) -> list[GateCheck]:
         """Checks of one kind, those that do not pass first."""
         return sorted(
             (check for check in self.checks if check.kind == kind), key=lambda check: check.urgency
@@ -154,7 +154,7 @@ _Case = tuple[Comparison, Diagnosis]
 def gate_of(
     comparison: Comparison,
     limit: Limit | None = None,
-    budgets: Sequence[Finding] = (),
+    budgets: Sequence[GateCheck] = (),
     *,
     options: str = "",
     command: Sequence[str] = (),
@@ -185,12 +185,12 @@ def gate_of(
         elif limit is not None and outcome == FAILED and (same := same_program(case, why, limit)):
             outcome, text = UNJUDGED, f"{text} {same}"
         checks.append(
-            Finding(
+            GateCheck(
                 CYCLE_TIME,
                 f"{name}: {text}" if several else text,
-                cost_ns=why.judged_time.new_ns,
-                name=check_name(case.pairs[0]) if several else "cycle time",
-                outcome=outcome,
+                check_name(case.pairs[0]) if several else "cycle time",
+                outcome,
+                time_ns=why.judged_time.new_ns,
                 counts=limit is not None,
             )
         )
@@ -242,11 +242,11 @@ def gate_of_error(
     """The gate of runs that could not be compared at all."""
     hint = f" (hint: {error.hint})" if error.hint else ""
     text = f"{error.message}{hint}"
-    check = Finding(CYCLE_TIME, text, name=CYCLE_TIME, outcome=UNJUDGED)
+    check = GateCheck(CYCLE_TIME, text, CYCLE_TIME, UNJUDGED)
     return Gate(subject, options, (check,), command=tuple(command))
 
 
-def _recordings(comparison: Comparison, doubts: Sequence[str]) -> Finding:
+def _recordings(comparison: Comparison, doubts: Sequence[str]) -> GateCheck:
     """That what was given could be read and is whole.
 
     What could not be read, or has no partner, makes the whole uncertain; what ended early is shown,
@@ -265,7 +265,7 @@ def _recordings(comparison: Comparison, doubts: Sequence[str]) -> Finding:
         )
     outcome = UNJUDGED if lost or doubts else PASSED
     counts = bool(lost) or not doubts
-    return Finding("recordings", text, name="recordings", outcome=outcome, counts=counts)
+    return GateCheck("recordings", text, "recordings", outcome, counts=counts)
 
 
 # -- why cycle time passes or does not, in words --------------------------------------------------

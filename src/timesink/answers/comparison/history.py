@@ -10,6 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import polars as pl
 
@@ -104,8 +105,7 @@ class LevelChange:
         return f"{title} {verb} by {units.percent(abs(self.change_pct))} ({self.values})"
 
 
-@dataclass(frozen=True, slots=True)
-class SignalSeries:
+class SignalSeries(msgspec.Struct, frozen=True):
     """One signal of the rows of one machine, as far as they tell it."""
 
     signal: str

@@ -27,7 +27,7 @@ from timesink.comparison.results import Pair
 from timesink.comparison.steps.verdict import NO_LENGTHS, UNEQUAL_WORK, step_time_sentence
 from timesink.model import units
 from timesink.model.diagnosis import Diagnosis
-from timesink.model.findings import Finding
+from timesink.model.findings import Cause
 from timesink.model.schema import HOST_DEVICE
 from timesink.output.names import LONGEST_NAME, cut_middle
 
@@ -175,12 +175,11 @@ def slowdown_sentences(why: Diagnosis) -> list[str]:
 def _cause_lines(why: Diagnosis, lines: Sequence[str]) -> list[str]:
     """The first cause with its amount, or else the first anomaly; nothing that `lines` say."""
     seen = {
-        anomaly.cause: f"({anomaly.device}: "
-        f"{units.amounts(anomaly.base, anomaly.new, anomaly.unit)})"
+        anomaly.id: f"({anomaly.device}: {units.amounts(anomaly.base, anomaly.new, anomaly.unit)})"
         for anomaly in reversed(why.anomalies)
     }
     if not why.causes:
-        first = why.anomalies[0].cause
+        first = why.anomalies[0].id
         return [f"No cause found; what differs: {lower_first(cause_name(first))} {seen[first]}."]
     has_changed = why.expected is not None or why.verdict in _LONGER
     # What cost time is no cause of an improvement, nor the other way round.
@@ -188,36 +187,32 @@ def _cause_lines(why: Diagnosis, lines: Sequence[str]) -> list[str]:
     causes = [
         cause
         for cause in why.causes
-        if not has_changed or not cause.explained_ns or (cause.explained_ns > 0) == is_longer
+        if not has_changed or not cause.cost_ns or (cause.cost_ns > 0) == is_longer
     ]
     if not causes:
         return []
     cause, *other_causes = causes
-    is_edit = why.program is not None and any(
-        edit.cause == cause.cause for edit in why.program.edits
-    )
+    is_edit = why.program is not None and any(edit.cause == cause.id for edit in why.program.edits)
     if not has_changed and is_edit:
         return []
     if cause.place and any(cause.place in line for line in lines):
         return []
-    name = " ".join(filter(None, (lower_first(cause_name(cause.cause)), seen.get(cause.cause))))
+    name = " ".join(filter(None, (lower_first(cause_name(cause.id)), seen.get(cause.id))))
     if has_changed and not other_causes and _is_small_part(cause, why):
-        explained, rest = (
-            units.brief_ns(abs(ns)) for ns in (cause.explained_ns, why.unexplained_ns)
-        )
+        explained, rest = (units.brief_ns(abs(ns)) for ns in (cause.cost_ns, why.unexplained_ns))
         return [
             f"{_upper_first(name)} explains {explained} of it, no single cause the other {rest}."
         ]
-    cost = f", {units.signed_ns(cause.explained_ns)} per step" if cause.explained_ns else ""
+    cost = f", {units.signed_ns(cause.cost_ns)} per step" if cause.cost_ns else ""
     more = f"; {units.count_noun(len(other_causes), 'more causes')} below" if other_causes else ""
     return [f"{'Cause' if has_changed else 'Largest difference'}: {name}{cost}{more}."]
 
 
-def _is_small_part(cause: Finding, why: Diagnosis) -> bool:
+def _is_small_part(cause: Cause, why: Diagnosis) -> bool:
     """Whether a cause explains little of a change whose rest goes the same way."""
-    change_ns = cause.explained_ns + why.unexplained_ns
-    is_same_way = cause.explained_ns * why.unexplained_ns > 0
-    return is_same_way and abs(cause.explained_ns) < _SMALL_PART * abs(change_ns)
+    change_ns = cause.cost_ns + why.unexplained_ns
+    is_same_way = cause.cost_ns * why.unexplained_ns > 0
+    return is_same_way and abs(cause.cost_ns) < _SMALL_PART * abs(change_ns)
 
 
 def _upper_first(text: str) -> str:

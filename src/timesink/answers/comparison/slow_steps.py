@@ -10,6 +10,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+import msgspec
+from msgspec import structs
+
 from timesink.answers.comparison import causes
 from timesink.answers.comparison import values as diagnosis_json
 from timesink.answers.comparison.causes import cause_name, lower_first
@@ -47,8 +50,7 @@ _DRIFT = 0.1
 """Levels are told whose lengths differ by this part of the typical one."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SlowStepReport:
+class SlowStepReport(msgspec.Struct, frozen=True, eq=False):
     """One process of a run: its slow cycles against its typical ones."""
 
     name: str
@@ -113,7 +115,9 @@ class Diagnosed:
             return (slow or list(self.processes))[0].diagnosis
         pairs = [process.pair for process in slow if process.pair is not None]
         diagnosis = diagnose_together(pairs, [process.diagnosis for process in slow])
-        return replace(by_length(diagnosis), reason=f"{how_many_slow(self.processes)}.", notes=())
+        return structs.replace(
+            by_length(diagnosis), reason=f"{how_many_slow(self.processes)}.", notes=()
+        )
 
     @property
     def headline(self) -> str:
@@ -129,8 +133,8 @@ class Diagnosed:
                 reason = worst.diagnosis.reason
                 phrases = [f"{how_many_slow(self.processes)}. Worst is {worst.name}: {reason}"]
         for cause in diagnosis.causes[:1]:
-            name = lower_first(cause_name(cause.cause))
-            by = units.signed_ns(cause.explained_ns)
+            name = lower_first(cause_name(cause.id))
+            by = units.signed_ns(cause.cost_ns)
             phrases.append(f"Cause: {name}, {by} per slow step.")
         return " ".join(phrases)
 
@@ -248,7 +252,7 @@ def slow_step_report(role: Process, name: str) -> SlowStepReport:
     diagnosis = diagnose_pair(pair)
     unequal = () if pair.workload.comparable else pair.workload.reasons[:1]
     notes = (*notes_of(split), *unequal, *diagnosis.notes)
-    diagnosis = replace(
+    diagnosis = structs.replace(
         by_length(diagnosis), reason=why_slow(split, diagnosis.cycle_time), notes=notes
     )
     return SlowStepReport(
@@ -261,7 +265,7 @@ def by_length(diagnosis: Diagnosis) -> Diagnosis:
     lengths = diagnosis.cycle_time
     base, new = lengths.base_ns, lengths.new_ns
     change = 100 * (new - base) / base if base else None
-    return replace(
+    return structs.replace(
         diagnosis, verdict="regression", cycle_time=CycleTime(base, new, change, None, None)
     )
 
@@ -518,8 +522,6 @@ def _processes(processes: Sequence[SlowStepReport]) -> Table:
             spans(process.split.slow) if process.pair is not None else "none"
             for process in processes
         ],
-        "cause": [
-            diagnosis.causes[0].cause if diagnosis.causes else None for diagnosis in diagnoses
-        ],
+        "cause": [diagnosis.causes[0].id if diagnosis.causes else None for diagnosis in diagnoses],
     }
     return listed_table("slow-cycles", "slow", "Slow steps", (), values, meanings=CYCLES)

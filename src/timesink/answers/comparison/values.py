@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, fields, is_dataclass
+from dataclasses import is_dataclass
 from io import StringIO
 from itertools import zip_longest
 from math import isfinite
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from timesink.analyses.behaviour.summary import distinct_texts
@@ -78,12 +79,16 @@ def _finite(value: float | None) -> float | None:
 
 
 def _plain(value: Any) -> Any:
-    """Data classes as dictionaries, and all that is in them; tuples as lists."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return _plain(asdict(value))
+    """Records as dictionaries, and all that is in them; tuples as lists."""
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
     if isinstance(value, dict):
         return {name: _plain(item) for name, item in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, tuple | list) else value
+    return _plain(msgspec.to_builtins(value)) if _is_record(value) else value
+
+
+def _is_record(value: object) -> bool:
+    return isinstance(value, msgspec.Struct) or is_dataclass(value)
 
 
 def diagnosis(diagnosis: Diagnosis | None) -> dict[str, Any]:
@@ -164,11 +169,12 @@ def diagnosis(diagnosis: Diagnosis | None) -> dict[str, Any]:
 def _evidence(evidence: Evidence) -> dict[str, Any]:
     """What is known of it; times of the recording and amounts of time in microseconds."""
     values: dict[str, Any] = {}
-    for name in (field.name for field in fields(evidence) if field.name != "numbers"):
+    for name in evidence.__struct_fields__:
         value = getattr(evidence, name)
         if isinstance(value, float) and not name.endswith("_ns"):
             value = _us(value) if evidence.unit == "ns" else _finite(value)
         values |= {_key(name): _us(value) if name.endswith("_ns") else value}
+    del values["numbers"]
     values["unit"] = "us" if evidence.unit == "ns" else evidence.unit
     return {name: value for name, value in values.items() if value is not None}
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import polars as pl
 
@@ -33,8 +33,7 @@ _HALF_MICROSECOND = 500
 _SMALLEST_ERROR, _PRODUCT_ERROR = 1e-6, 1e-15
 
 
-@dataclass(frozen=True, slots=True)
-class Units:
+class Units(msgspec.Struct, frozen=True):
     """The units a request asks for."""
 
     time: str

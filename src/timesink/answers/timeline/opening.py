@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from typing import Any, TypeVar
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -122,8 +123,7 @@ _aside = ThreadPoolExecutor(max_workers=1, thread_name_prefix="timesink-timeline
 """Lays out the rest of large recordings while their first picture is looked at."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Timeline:
+class Timeline(msgspec.Struct, frozen=True, eq=False):
     """A trace, and how it is drawn: at first what a picture needs, soon all of it."""
 
     trace: Trace
@@ -158,8 +158,7 @@ class Timeline:
 OVERLAYS = ("recording", "path")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Overlay:
+class Overlay(msgspec.Struct, frozen=True, eq=False):
     """Parts of slices that are drawn over them."""
 
     levels: tuple[Level[MergedSlices], ...]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any, TypeAlias
 
+import msgspec
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -325,8 +326,7 @@ def _links(lanes: Lanes, place: Place, kind: str, callers: list[Place]) -> Itera
 MAX_NAMES = 1000
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Aggregate:
+class Aggregate(msgspec.Struct, frozen=True, eq=False):
     """Names in a range by the time they take there, the most first."""
 
     from_ns: int

@@ -12,8 +12,10 @@ from functools import cached_property, wraps
 from statistics import median
 from typing import Any
 
+import msgspec
 import numpy as np
 import polars as pl
+from msgspec import structs
 
 from timesink.analyses.behaviour.anatomy import Anatomy
 from timesink.analyses.behaviour.functions import STEP_MARK, STEP_MARK_TOLD
@@ -24,10 +26,10 @@ from timesink.comparison.results import Pair, Process
 from timesink.comparison.steps.recorded_events import find_unrecorded
 from timesink.model import units as amounts
 from timesink.model.diagnosis import Component
-from timesink.model.findings import Evidence, Finding, Interval
+from timesink.model.findings import Anomaly, Cause, Evidence, Interval
 from timesink.model.intervals import Floats
 from timesink.model.schema import HOST_DEVICE
-from timesink.rules.register import make_finding
+from timesink.rules.register import make_cause
 
 HOST_PARTS = ("idle", "host_cpu", "launch_gap", "run_queue")
 """Parts in which the host works, in the order in which a stall without a call shows in them."""
@@ -37,8 +39,7 @@ _SHOWS = 0.1
 """Part of what is demanded that must be there: what hardly shows in the cycle is hidden."""
 
 
-@dataclass(frozen=True, slots=True)
-class Demand:
+class Demand(msgspec.Struct, frozen=True):
     """Time to be found in the growth of components, in that of the first of them first."""
 
     ns: float
@@ -49,11 +50,10 @@ class Demand:
     gained or lost does not limit it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(msgspec.Struct, frozen=True):
     """One cause, and where the time it explains should be."""
 
-    finding: Finding
+    finding: Cause
     """With the 95 % interval of all that is demanded; None where too few cycles tell."""
     demands: tuple[Demand, ...]
     functions: tuple[str, ...] = ()
@@ -94,20 +94,19 @@ def negate_interval(interval: Interval | None) -> Interval | None:
 def opposite_claim(claim: Claim) -> Claim:
     """A claim about changed-over sides as one about the sides as they were given."""
     sides = {None: None, "base": "new", "new": "base"}
-    finding = replace(
+    finding = structs.replace(
         claim.finding,
         interval_ns=negate_interval(claim.finding.interval_ns),
         evidence=tuple(
-            replace(item, side=sides[item.side], base=item.new, new=item.base)
+            structs.replace(item, side=sides[item.side], base=item.new, new=item.base)
             for item in claim.finding.evidence
         ),
     )
-    demands = tuple(replace(demand, ns=-demand.ns) for demand in claim.demands)
-    return replace(claim, finding=finding, demands=demands)
+    demands = tuple(structs.replace(demand, ns=-demand.ns) for demand in claim.demands)
+    return structs.replace(claim, finding=finding, demands=demands)
 
 
-@dataclass(frozen=True, slots=True)
-class _Change:
+class _Change(msgspec.Struct, frozen=True):
     """What of the change of a component is not explained."""
 
     structural: float
@@ -202,7 +201,7 @@ class Ledger:
         lost, gained, ns = *self._local, sum(taken.values())
         self._local = min(0.0, lost - min(0.0, ns)), max(0.0, gained - max(0.0, ns))
 
-    def settle(self, claim: Claim, least_ns: float) -> Finding | None:
+    def settle(self, claim: Claim, least_ns: float) -> Cause | None:
         """The cause that a claim comes to.
 
         None where it is not certain, where too little is left, or where what is left is the
@@ -222,7 +221,7 @@ class Ledger:
             return None
         # The interval of a part of what it was computed for.
         low, high = sorted(end * (explained / claim.ns) for end in interval)
-        return replace(
+        return structs.replace(
             claim.finding,
             cost_ns=explained,
             interval_ns=(min(low, explained), max(high, explained)),
@@ -285,10 +284,10 @@ class DiagnosisCase:
     cycle_ns: float
     """Usual cycle of the run that is compared with, whichever side that is here."""
     attribution: tuple[Component, ...]
-    anomalies: tuple[Finding, ...]
+    anomalies: tuple[Anomaly, ...]
     blurred: frozenset[str] = frozenset()
     """Functions of the host whose own time holds calls that only one side recorded."""
-    relieved: tuple[Finding, ...] = ()
+    relieved: tuple[Anomaly, ...] = ()
     """What was odd about the environment of the first, as seen from the second."""
     backwards: bool = False
     """Whether the sides are changed over, to find what is gone."""
@@ -314,7 +313,7 @@ class DiagnosisCase:
             functions=self.functions.swapped(),
             # What each component adds to the change back.
             attribution=tuple(
-                replace(
+                structs.replace(
                     part,
                     base_ns=part.new_ns,
                     new_ns=part.base_ns,
@@ -396,8 +395,8 @@ class DiagnosisCase:
         **more: Any,
     ) -> Claim:
         """What a rule claims; `advice` names the row of the catalogue where it has several."""
-        claim_finding = make_finding(
-            "causes", cause, sentence, advice=advice, interval_ns=interval_ns, evidence=evidence
+        claim_finding = make_cause(
+            cause, sentence, advice=advice, interval_ns=interval_ns, evidence=evidence
         )
         return Claim(claim_finding, tuple(demands), **more)
 
@@ -406,8 +405,8 @@ def case_of(
     pair: Pair,
     anatomies: tuple[Anatomy, Anatomy],
     attribution: tuple[Component, ...],
-    anomalies: tuple[Finding, ...],
-    relieved: tuple[Finding, ...] = (),
+    anomalies: tuple[Anomaly, ...],
+    relieved: tuple[Anomaly, ...] = (),
 ) -> DiagnosisCase:
     """The case of a pair."""
     functions = functions_of(pair.base.behaviour, pair.new.behaviour)

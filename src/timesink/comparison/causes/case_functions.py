@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
+import msgspec
 import numpy as np
 import polars as pl
 
@@ -25,8 +25,7 @@ _SYSTEM = ("oncpu", "runq", "cpu_os_syscall_mem", "disk_read_and_write")
 _ADDRESS = " at 0x[0-9a-fA-F]+"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CaseFunctions:
+class CaseFunctions(msgspec.Struct, frozen=True, eq=False):
     """All that ran on either side: a row of `table` is a column of the arrays."""
 
     table: pl.DataFrame
@@ -275,8 +274,7 @@ _USUAL = 0.9
 """Quantile of the base's own scatter that counts as usual."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PaceExcess:
+class PaceExcess(msgspec.Struct, frozen=True, eq=False):
     """What each column has beyond its share of the common slowdown."""
 
     base: Floats

@@ -7,7 +7,7 @@ one.  What both recordings say without that overhead shows whether the program c
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from timesink.analyses.replay.own_clock import StepTime
 from timesink.comparison.results import WITHIN, Pair, Process

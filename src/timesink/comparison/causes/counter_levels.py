@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from math import inf
 from typing import Any
 
+import msgspec
 import numpy as np
 import polars as pl
+from msgspec import structs
 
 from timesink.analyses.behaviour.anatomy import Anatomy
 from timesink.analyses.statistics.mean_changes import mean_changes
@@ -24,8 +26,7 @@ from timesink.rules.counter_names import Resource, only_own, resource_of
 _NO_CYCLES = np.zeros(0, dtype=np.int64)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CounterReading:
+class CounterReading(msgspec.Struct, frozen=True, eq=False):
     """One counter of one device on both sides, in the base unit of what it measures."""
 
     metric: str
@@ -35,7 +36,7 @@ class CounterReading:
     base: Floats
     """One value per step that has one, in the order of cycles."""
     new: Floats
-    cycles: Ints = field(default_factory=_NO_CYCLES.copy)
+    cycles: Ints = msgspec.field(default_factory=_NO_CYCLES.copy)
     """Which cycles of NEW the values are of."""
 
     @property
@@ -65,7 +66,7 @@ class CounterReading:
     def less(self, own_base: float, own_new: float) -> CounterReading:
         """What is left of it without a share of each side; nothing is less than nothing."""
         base = np.maximum(self.base - own_base, 0.0)
-        return replace(self, base=base, new=np.maximum(self.new - own_new, 0.0))
+        return structs.replace(self, base=base, new=np.maximum(self.new - own_new, 0.0))
 
 
 def readings(pair: Pair, base: Anatomy, new: Anatomy) -> list[CounterReading]:
@@ -312,7 +313,7 @@ def harmful_chances(counters: Sequence[CounterReading], grounds: Sequence[float]
     `grounds` are added to both sides: what is little beside them is no difference.
     """
     lifted = [
-        replace(counter, base=counter.base + ground, new=counter.new + ground)
+        structs.replace(counter, base=counter.base + ground, new=counter.new + ground)
         for counter, ground in zip(counters, grounds, strict=True)
     ]
     both = chances(lifted)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from itertools import zip_longest
 
+import msgspec
 import numpy as np
 import polars as pl
+from msgspec.structs import replace
 
 from timesink.analyses.behaviour.classes import UNTRACED
 from timesink.comparison.causes.case import (
@@ -90,8 +91,7 @@ def precision(kernel: str) -> str | None:
 # -- other kernels ---------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FamilyChange:
+class FamilyChange(msgspec.Struct, frozen=True, eq=False):
     """Kernels of one family that run more or less often, or on one side only."""
 
     name: str
@@ -388,8 +388,7 @@ def is_other_work(case: DiagnosisCase, ratios: Floats) -> bool:
 # -- what the host does more with kernels ----------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Launching:
+class Launching(msgspec.Struct, frozen=True, eq=False):
     """Functions of the host that run more or less often with kernels, and the code around them."""
 
     case: DiagnosisCase

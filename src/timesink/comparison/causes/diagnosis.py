@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 import polars as pl
+from msgspec.structs import replace
 
 from timesink.analyses.behaviour.anatomy import PARTS, Anatomy
 from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
@@ -55,12 +55,12 @@ from timesink.model.diagnosis import (
     SteadyTimes,
     StepTimeTest,
 )
-from timesink.model.findings import Finding
+from timesink.model.findings import Anomaly, Cause
 from timesink.model.fitness import COMPARISON, STEP_TIME
 from timesink.model.intervals import Floats
 from timesink.model.schema import HOST_DEVICE
 from timesink.model.units import join_names
-from timesink.rules.register import catalogue, make_finding, rules_for
+from timesink.rules.register import catalogue, make_cause, rules_for
 
 MIN_PUT_TOGETHER = 3
 """Cycles a side needs for a verdict after cycles were put together: these are few, long ones whose
@@ -89,7 +89,7 @@ def diagnose(pair: Pair) -> Diagnosis:
     program = None if judged.is_unfit else program_of(pair)
     judged = judged_without_overhead(judged, pair, program)
     anomalies = (*anomalies, *shared_devices(compared, (base, new), anomalies, program))
-    relieved: tuple[Finding, ...] = ()
+    relieved: tuple[Anomaly, ...] = ()
     if judged.verdict == "improvement":
         # What was odd about the environment of the first side and no longer is.
         turned = compare_roles(compared.new, compared.base, compared.kind)
@@ -139,8 +139,8 @@ def diagnose(pair: Pair) -> Diagnosis:
 
 
 def beyond_expected(
-    causes: Sequence[Finding], anomalies: Sequence[Finding], expected: Expectation
-) -> tuple[Finding, ...]:
+    causes: Sequence[Cause], anomalies: Sequence[Anomaly], expected: Expectation
+) -> tuple[Cause, ...]:
     """Causes of cycles that are slower than expected, with what explains most of that first.
 
     Those that the expectation accounts for come last, however certain they are; alone they are no
@@ -148,10 +148,10 @@ def beyond_expected(
     """
     causes = [cause for cause in causes if cause.cost_ns >= 0]
 
-    def order(cause: Finding) -> tuple[bool, float]:
-        return cause.cause in expected.explains, -cause.cost_ns
+    def order(cause: Cause) -> tuple[bool, float]:
+        return cause.id in expected.explains, -cause.cost_ns
 
-    is_expected = all(cause.cause in expected.explains for cause in causes)
+    is_expected = all(cause.id in expected.explains for cause in causes)
     return () if is_expected and anomalies else tuple(sorted(causes, key=order))
 
 
@@ -160,12 +160,12 @@ def find_causes(
     base: Anatomy,
     new: Anatomy,
     parts: tuple[Component, ...],
-    anomalies: tuple[Finding, ...],
+    anomalies: tuple[Anomaly, ...],
     *,
-    relieved: tuple[Finding, ...] = (),
+    relieved: tuple[Anomaly, ...] = (),
     question: str = "change",
     program: ProgramChange | None = None,
-) -> tuple[Finding, ...]:
+) -> tuple[Cause, ...]:
     """What explains the change of the mean cycle, most time first.
 
     `relieved` are anomalies of the first side, found with the sides changed over.
@@ -176,13 +176,13 @@ def find_causes(
 
 def causes_of_case(
     case: DiagnosisCase, *, question: str = "change", program: ProgramChange | None = None
-) -> tuple[Finding, ...]:
+) -> tuple[Cause, ...]:
     """The same of a case."""
     ledger = Ledger(case.attribution, local_changes(case))
     # What is lost with the matrix units is closer evidence than the edit that brought it about.
     precise = tuple(settled_matrix_units(case, program, ledger)) if question == "change" else ()
     edited = (*precise, *settled_edits(program, ledger))
-    causes: list[Finding] = []
+    causes: list[Cause] = []
     for rule in rules_for(question):
         if program is not None and program.certain and rule.__name__ in OF_PROGRAM:
             continue
@@ -199,7 +199,7 @@ def causes_of_case(
     around = case.anomalies or case.relieved
     if program is None or not program.uneven or ranked_causes or around:
         return ranked_causes
-    return (make_finding("causes", "workload_change", program.uneven),)
+    return (make_cause("workload_change", program.uneven),)
 
 
 def program_of(pair: Pair) -> ProgramChange | None:
@@ -224,12 +224,10 @@ def change_ns(parts: Sequence[Component], lengths: CycleTime) -> float:
     return sum(part.delta_ns for part in parts) if parts else lengths.new_ns - lengths.base_ns
 
 
-def explain_anomalies(
-    anomalies: Sequence[Finding], causes: Sequence[Finding]
-) -> tuple[Finding, ...]:
+def explain_anomalies(anomalies: Sequence[Anomaly], causes: Sequence[Cause]) -> tuple[Anomaly, ...]:
     """Anomalies with the time that the cause of their name explains on their device."""
 
-    def explained(anomaly: Finding) -> float:
+    def explained(anomaly: Anomaly) -> float:
         return sum(
             cause.cost_ns
             for cause in causes
@@ -246,7 +244,7 @@ def explain_anomalies(
 
 
 def unexplained_changes(
-    parts: Sequence[Component], causes: Sequence[Finding]
+    parts: Sequence[Component], causes: Sequence[Cause]
 ) -> tuple[tuple[str, float], ...]:
     """What of the change of each component no cause explains, largest first."""
     left = {part.name: part.delta_ns for part in parts}
@@ -556,7 +554,7 @@ _DEVICE_PARTS = ("device_compute", "copies", "exposed_communication")
 _HOST_PARTS = ("host_cpu", "synchronisation", "launch_gap", "idle", "data_loading")
 
 
-def settled_edits(program: ProgramChange | None, ledger: Ledger) -> Iterator[Finding]:
+def settled_edits(program: ProgramChange | None, ledger: Ledger) -> Iterator[Cause]:
     """Edits as causes with what they explain of the change of the cycle, which may be nothing."""
     for edit in () if program is None else program.edits:
         taken: dict[str, float] = {}
@@ -566,8 +564,7 @@ def settled_edits(program: ProgramChange | None, ledger: Ledger) -> Iterator[Fin
         sentence = f"{edit.sentence} ({edit.place})."
         # What came is taken out again; what was there computes as before.
         is_added = edit.sentence.endswith(" added") and "added" in catalogue()["causes"][edit.cause]
-        cause = make_finding(
-            "causes",
+        cause = make_cause(
             edit.cause,
             sentence,
             evidence=edit.evidence,

@@ -8,9 +8,9 @@ the same rules tell of what is there again.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 import polars as pl
 
@@ -39,7 +39,7 @@ from timesink.comparison.causes.device import only_swapped
 from timesink.comparison.causes.resource_load import Context, capacity, ground, of_others, severity
 from timesink.comparison.results import Pair
 from timesink.model import units
-from timesink.model.findings import Evidence, Finding
+from timesink.model.findings import Anomaly, Cause, Evidence, Symptom
 from timesink.model.intervals import Floats
 from timesink.model.vendors import is_gpu
 from timesink.rules.counter_names import resource_of
@@ -54,8 +54,7 @@ _MIN_CHANGE = {"%": 5.0, "% of a core": 20.0, "C": 10.0, "B/s": 1e9}
 _SYMPTOM_ROLES = ("symptom", "context", "exogenous")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Suspect:
+class Suspect(msgspec.Struct, frozen=True, eq=False):
     """A counter that moved in its harmful direction, before it is believed."""
 
     cause: str
@@ -84,7 +83,7 @@ class Suspect:
 
 def find_anomalies(
     pair: Pair, base: Anatomy, new: Anatomy
-) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
+) -> tuple[tuple[Anomaly, ...], tuple[Symptom, ...]]:
     """Resources that are less there for the process than they were, most severe first.
 
     Counters of what the process itself does, and those that another one or the trace speaks
@@ -146,7 +145,7 @@ def _rank_suspects(suspects: Iterable[Suspect]) -> list[list[Suspect]]:
     return done
 
 
-def _anomaly(group: Sequence[Suspect], context: Context) -> Finding:
+def _anomaly(group: Sequence[Suspect], context: Context) -> Anomaly:
     """The strongest of several counters that tell the same, with the others as evidence."""
     first = group[0]
     reading, texts = first.reading, catalogue()["causes"][first.cause]
@@ -160,7 +159,7 @@ def _anomaly(group: Sequence[Suspect], context: Context) -> Finding:
     proof_by_text: dict[str, Evidence] = {}
     for proof in proofs:
         proof_by_text.setdefault(proof.text, proof)
-    return Finding(
+    return Anomaly(
         first.cause,
         texts["sentence"].format(
             device=first.device,
@@ -195,7 +194,7 @@ def _symptoms(
     counter_readings: Sequence[CounterReading],
     refuted: Sequence[Suspect],
     believed: Sequence[Suspect],
-) -> tuple[Finding, ...]:
+) -> tuple[Symptom, ...]:
     """Counters that changed and explain nothing: the process's own use, and what was not believed.
 
     Those that were suspected first, then the others by how much they changed.
@@ -222,11 +221,11 @@ def _key(reading: CounterReading) -> tuple[str, str]:
     return reading.device, reading.metric
 
 
-def _symptom(reading: CounterReading, refuted: str | None = None) -> Finding:
+def _symptom(reading: CounterReading, refuted: str | None = None) -> Symptom:
     """That a counter changed, and why that is no reason."""
     because = f"; no anomaly: {refuted}." if refuted else "."
     sentence = f"{reading.metric} of {reading.device} changed {reading.change}{because}"
-    return Finding("symptom", sentence, why=refuted, **reading.levels)
+    return Symptom(sentence=sentence, why=refuted, **reading.levels)
 
 
 # -- causes: what a resource explains that is less there, or there again ---------------------------
@@ -247,8 +246,7 @@ _LINKS, _TALKING = frozenset({"nvlink_contention", "network"}), "exposed_communi
 _MAX_LISTED = 3
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Growth:
+class _Growth(msgspec.Struct, frozen=True, eq=False):
     """Time that an anomaly may explain."""
 
     base: Floats
@@ -269,11 +267,11 @@ class _Growth:
 def device_environment(case: DiagnosisCase) -> Iterator[Claim]:
     """Anomalies of devices and links: kernels, copies and waits that grew for equal calls."""
     for anomaly in case.anomalies:
-        if anomaly.cause in _HOST_PARTS:
+        if anomaly.id in _HOST_PARTS:
             continue
         growths = list(_device_growths(case, anomaly))
         limit = _limit(anomaly, growths)
-        if anomaly.cause in _LINKS:
+        if anomaly.id in _LINKS:
             # It may as well be waiting for others; waiting that only moved from one process to
             # another leaves the cycle as long as it was.
             limit = min(limit, max(0.0, sum(part.delta_ns for part in case.attribution)))
@@ -288,26 +286,26 @@ def device_environment(case: DiagnosisCase) -> Iterator[Claim]:
 def host_environment(case: DiagnosisCase) -> Iterator[Claim]:
     """Anomalies of the host: parts in which it works, waits its turn or reads."""
     for anomaly in case.anomalies:
-        parts = _HOST_PARTS.get(anomaly.cause, ())
+        parts = _HOST_PARTS.get(anomaly.id, ())
         growths = [_Growth(*case.both(part), part) for part in parts]
         growths = [growth for growth in growths if growth.rise_ns > 0]
         yield from _claims(case, anomaly, growths, _limit(anomaly, growths))
 
 
-def _device_growths(case: DiagnosisCase, anomaly: Finding) -> Iterator[_Growth]:
+def _device_growths(case: DiagnosisCase, anomaly: Anomaly) -> Iterator[_Growth]:
     """What the anomaly acts on, without functions that another one explains already."""
     functions, device = case.functions, pl.col("device") == anomaly.device
     taken = {column for claim in case.settled for column in claim.columns}
     free = ~np.isin(np.arange(functions.table.height), list(taken))
     equal = functions.called_equally
-    if anomaly.cause in _COMPUTING:
+    if anomaly.id in _COMPUTING:
         # Kernels launched equally often, or for which others were chosen, family by family.
         kernels = free & functions.where(pl.col("part") == "device_compute", device)
         kernels &= only_swapped(functions) | equal
         for family in functions.table["family"].drop_nulls().unique().sort():
             which = kernels & functions.where(pl.col("family") == family)
             yield from _growth(case, which, f"device_compute/{family}")
-    if anomaly.cause in _SHARED:
+    if anomaly.id in _SHARED:
         # Copies, and calls of the host that wait for them or the device beyond the host's pace.
         copies = free & equal & functions.where(pl.col("part") == "copies", device)
         yield from _growth(case, copies, "copies")
@@ -322,7 +320,7 @@ def _device_growths(case: DiagnosisCase, anomaly: Finding) -> Iterator[_Growth]:
         if waiting.any():
             columns = tuple(by_change(functions, waiting))
             yield _Growth(*case.both("synchronisation"), "synchronisation", columns)
-    if anomaly.cause in _LINKS:
+    if anomaly.id in _LINKS:
         yield _Growth(*case.both(_TALKING), _TALKING)
 
 
@@ -335,7 +333,7 @@ def _growth(
         yield _Growth(pace * base, new, component, tuple(by_change(functions, which)))
 
 
-def _limit(anomaly: Finding, growths: list[_Growth]) -> float:
+def _limit(anomaly: Anomaly, growths: list[_Growth]) -> float:
     """The most that a resource can have cost: work takes longer as the clock goes down."""
     base = float(sum(growth.base.mean() for growth in growths if len(growth.base)))
     if resource_of(anomaly.metric).resource in _CLOCKS and anomaly.new > 0:
@@ -345,7 +343,7 @@ def _limit(anomaly: Finding, growths: list[_Growth]) -> float:
 
 def _claims(
     case: DiagnosisCase,
-    anomaly: Finding,
+    anomaly: Anomaly,
     growths: list[_Growth],
     limit: float,
     columns: tuple[int, ...] = (),
@@ -382,7 +380,7 @@ def _claims(
     *most, last = (catalogue()["parts"][part]["longer"] for part in parts)
     what = f"{', '.join(most)} and {last}" if most else last
     took = case.times(float(base.mean()), float(new.mean()))
-    finding = Finding(
+    cause = Cause(
         anomaly.id,
         f"{sentence} Meanwhile {what} took {took} per step.",
         advice,
@@ -391,7 +389,7 @@ def _claims(
         device=anomaly.device,
     )
     demands = tuple(Demand(share * growth.rise_ns, (growth.component,)) for growth in rising)
-    yield Claim(finding, demands, columns=columns)
+    yield Claim(cause, demands, columns=columns)
 
 
 def _together(growths: list[_Growth]) -> tuple[Floats, Floats]:
@@ -401,7 +399,7 @@ def _together(growths: list[_Growth]) -> tuple[Floats, Floats]:
     return base, new
 
 
-def relief_sentence(anomaly: Finding) -> str:
+def relief_sentence(anomaly: Anomaly) -> str:
     """What became of an anomaly of the first run, which is told as seen from the second."""
     relief = catalogue()["causes"][anomaly.id]["relief"].format(device=anomaly.device)
     amount = units.amounts(anomaly.new, anomaly.base, anomaly.unit)

@@ -7,8 +7,9 @@ with more evidence or under the name of what is behind it; `catalogue.toml` has 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import wraps
+
+from msgspec.structs import replace
 
 from timesink.analyses.statistics.significance import ALPHA
 from timesink.comparison.causes.counter_levels import CounterReading, chance, own_devices

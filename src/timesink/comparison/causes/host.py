@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 import polars as pl
+from msgspec.structs import replace
 
 from timesink.analyses.behaviour.functions import NO_CALL, STEP_MARK
 from timesink.analyses.statistics.moments import moments
@@ -281,7 +281,7 @@ def _standing_functions(host: HostPace, explained: dict[str | None, float]) -> I
 
     A process that waits for its turn does so in its longest functions, in every cycle.
     """
-    if any(anomaly.cause == "cpu_contention" for anomaly in host.case.anomalies):
+    if any(anomaly.id == "cpu_contention" for anomaly in host.case.anomalies):
         return
     names = host.case.functions.table["function"]
     marks = marks_of(host.case)
@@ -305,7 +305,7 @@ def _is_starved(case: DiagnosisCase, rise: float) -> bool:
     Its workers need processors as the process does, which gains more where these are scarce, and
     waits for a core itself; and a loader is what reads from a disk.
     """
-    odd = {anomaly.cause for anomaly in case.anomalies}
+    odd = {anomaly.id for anomaly in case.anomalies}
     if odd & _READING:
         return True
     waits = [part for part in case.attribution if part.part == "run_queue"]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
+import msgspec
 import numpy as np
 import polars as pl
+from msgspec.structs import replace
 
 from timesink.analyses.behaviour.anatomy import MIN_PLACE
 from timesink.analyses.behaviour.functions import NO_CALL
@@ -76,8 +78,7 @@ class HostPlace:
         return "operator" if function in self.operators else "call"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class HostPlaces:
+class HostPlaces(msgspec.Struct, frozen=True, eq=False):
     """Time in each place in each cycle; a place is a column of the arrays."""
 
     which: tuple[HostPlace, ...]
@@ -153,8 +154,7 @@ def place_evidence(side: CaseSide, place: HostPlace, values: Floats) -> Evidence
 # -- the pace of the host --------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class HostPace:
+class HostPace(msgspec.Struct, frozen=True, eq=False):
     """Functions of the host and places in the cycle, in one array, and what stands out of them."""
 
     case: DiagnosisCase

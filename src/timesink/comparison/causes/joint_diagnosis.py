@@ -6,12 +6,14 @@ to arrive.  What holds up one of them holds up all, and shows as waiting in the 
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from math import fsum
 from statistics import fmean, median
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from timesink.analyses.columns import memoize_per_trace
 from timesink.analyses.statistics.significance import ALPHA, false_discovery
@@ -34,10 +36,10 @@ from timesink.model.diagnosis import (
     SteadyTimes,
     StepTimeTest,
 )
-from timesink.model.findings import Evidence, Finding, Interval
+from timesink.model.findings import Anomaly, Cause, Evidence, Interval, Symptom
 from timesink.model.intervals import Floats
 from timesink.model.units import brief_ns, join_names
-from timesink.rules.register import make_finding
+from timesink.rules.register import make_cause
 
 WAITS = ("exposed_communication", "synchronisation", "idle", "host_cpu")
 """Where a process waits for others: in a collective, or wherever its host waits for one."""
@@ -50,8 +52,7 @@ _VERDICT_WORDS = {"regression": "longer", "improvement": "shorter"}
 _TOGETHER = frozenset({"exposed_communication", "synchronisation"})
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ProcessDiagnosis:
+class ProcessDiagnosis(msgspec.Struct, frozen=True, eq=False):
     """One process among those read together."""
 
     process: str
@@ -87,7 +88,9 @@ def _each_case(comparison: Comparison) -> tuple[Comparison, ...]:
     pairs_by_title: dict[tuple[str, str], list[Pair]] = {}
     for pair in comparison.pairs:
         pairs_by_title.setdefault((pair.identifier, pair.suffix), []).append(pair)
-    return tuple(replace(comparison, pairs=tuple(pairs)) for pairs in pairs_by_title.values())
+    return tuple(
+        dataclasses.replace(comparison, pairs=tuple(pairs)) for pairs in pairs_by_title.values()
+    )
 
 
 def diagnose_together(pairs: Sequence[Pair], diagnoses: Sequence[Diagnosis] = ()) -> Diagnosis:
@@ -110,7 +113,7 @@ def diagnose_together(pairs: Sequence[Pair], diagnoses: Sequence[Diagnosis] = ()
     change = change_ns(parts, judged.cycle_time)
     merged = merged_causes(comparable, change)
     late = stragglers(comparable, merged, change)
-    symptoms: dict[tuple[str | None, str, str], Finding] = {}
+    symptoms: dict[tuple[str | None, str, str], Symptom] = {}
     for process_diagnosis in members:
         for symptom in process_diagnosis.diagnosis.symptoms:
             process_symptom = replace(symptom, process=process_diagnosis.process)
@@ -121,12 +124,12 @@ def diagnose_together(pairs: Sequence[Pair], diagnoses: Sequence[Diagnosis] = ()
     program = _program(members)
     edited = {edit.cause for edit in program.edits} if program is not None else set()
     causes = tuple(
-        sorted([*merged, *late], key=lambda cause: (cause.cause not in edited, -abs(cause.cost_ns)))
+        sorted([*merged, *late], key=lambda cause: (cause.id not in edited, -abs(cause.cost_ns)))
     )
     # Anomalies with what they explain; devices of two machines may have the same name.
     hosts = {member.process: member.host for member in members}
     host_causes = {
-        (member.host, cause.cause) for member in members for cause in member.diagnosis.causes
+        (member.host, cause.id) for member in members for cause in member.diagnosis.causes
     }
     return Diagnosis(
         verdict=judged.verdict,
@@ -135,7 +138,7 @@ def diagnose_together(pairs: Sequence[Pair], diagnoses: Sequence[Diagnosis] = ()
         attribution=parts,
         anomalies=tuple(
             anomaly
-            if (hosts[anomaly.process or ""], anomaly.cause) in host_causes
+            if (hosts[anomaly.process or ""], anomaly.id) in host_causes
             else replace(anomaly, cost_ns=0.0)
             for anomaly in explain_anomalies(_anomalies(members), causes)
         ),
@@ -334,7 +337,7 @@ def _mean_components(members: Sequence[ProcessDiagnosis]) -> tuple[Component, ..
     return tuple(sorted(means, key=lambda part: -abs(part.delta_ns)))
 
 
-def _anomalies(members: Sequence[ProcessDiagnosis]) -> tuple[Finding, ...]:
+def _anomalies(members: Sequence[ProcessDiagnosis]) -> tuple[Anomaly, ...]:
     """Each resource of a device of a machine once, as the process that has it worst sees it."""
     placed = [
         (place, member.host, replace(anomaly, process=member.process))
@@ -343,7 +346,7 @@ def _anomalies(members: Sequence[ProcessDiagnosis]) -> tuple[Finding, ...]:
     ]
     # The order within a process also says what comes of what.
     placed.sort(key=lambda entry: (entry[0], -entry[2].share))
-    once: dict[tuple[str | None, str, str], Finding] = {}
+    once: dict[tuple[str | None, str, str], Anomaly] = {}
     for _, host, anomaly in placed:
         once.setdefault((host, anomaly.id, anomaly.device), anomaly)
     return tuple(once.values())
@@ -352,16 +355,16 @@ def _anomalies(members: Sequence[ProcessDiagnosis]) -> tuple[Finding, ...]:
 # -- causes of several as causes of all ------------------------------------------------------------
 
 
-def merged_causes(members: Sequence[ProcessDiagnosis], change_ns: float) -> list[Finding]:
+def merged_causes(members: Sequence[ProcessDiagnosis], change_ns: float) -> list[Cause]:
     """Each cause once, with the processes that have it."""
-    groups: dict[tuple[str, ...], list[Finding]] = {}
+    groups: dict[tuple[str, ...], list[Cause]] = {}
     for member in members:
-        causes_by_key: dict[tuple[str, ...], list[Finding]] = {}
+        causes_by_key: dict[tuple[str, ...], list[Cause]] = {}
         for cause in member.diagnosis.causes:
-            key: tuple[str, ...] = (cause.cause,)
-            if cause.evidence and cause.cause == "host_code":
+            key: tuple[str, ...] = (cause.id,)
+            if cause.evidence and cause.id == "host_code":
                 # Code of the host is the same one in the same function.
-                key = (cause.cause, cause.evidence[0].kind, cause.evidence[0].function or "")
+                key = (cause.id, cause.evidence[0].kind, cause.evidence[0].function or "")
             causes_by_key.setdefault(key, []).append(replace(cause, process=member.process))
         for key, causes in causes_by_key.items():
             groups.setdefault(key, []).append(_sum_causes(causes))
@@ -377,13 +380,13 @@ def merged_causes(members: Sequence[ProcessDiagnosis], change_ns: float) -> list
     merged = [_merge_causes(group, len(members), change_ns) for group in groups.values()]
     # A link explains what a transfer gained, and not what others wait for it.
     capped = [
-        _scale_cause(cause, min(cause.cost_ns, link_ns)) if cause.cause in _LINKS else cause
+        _scale_cause(cause, min(cause.cost_ns, link_ns)) if cause.id in _LINKS else cause
         for cause in merged
     ]
     return [cause for cause in capped if cause.cost_ns]
 
 
-def _sum_causes(causes: list[Finding]) -> Finding:
+def _sum_causes(causes: list[Cause]) -> Cause:
     """Several causes of one sort that a process has, as one: most time first."""
     first, *rest = sorted(causes, key=lambda cause: -abs(cause.cost_ns))
     if not rest:
@@ -408,7 +411,7 @@ def _sum_causes(causes: list[Finding]) -> Finding:
     )
 
 
-def _merge_causes(group: list[Finding], processes: int, change_ns: float) -> Finding:
+def _merge_causes(group: list[Cause], processes: int, change_ns: float) -> Cause:
     """What all have is meant as it is on average; what some have holds up all as it does them."""
     worst = max(group, key=lambda cause: abs(cause.cost_ns))
     if len(group) >= processes:
@@ -423,7 +426,7 @@ def _merge_causes(group: list[Finding], processes: int, change_ns: float) -> Fin
     )
 
 
-def _scale_cause(cause: Finding, ns: float) -> Finding:
+def _scale_cause(cause: Cause, ns: float) -> Cause:
     share = ns / cause.cost_ns if cause.cost_ns else 0.0
     ends = sorted(end * share for end in cause.interval_ns or ())
     return replace(
@@ -435,7 +438,7 @@ def _scale_cause(cause: Finding, ns: float) -> Finding:
 
 
 def waits_left(
-    parts: Sequence[Component], causes: Sequence[Finding]
+    parts: Sequence[Component], causes: Sequence[Cause]
 ) -> tuple[tuple[str, float], ...]:
     """What of the mean change of each component no cause explains, largest first.
 
@@ -459,8 +462,8 @@ def waits_left(
 
 
 def stragglers(
-    members: Sequence[ProcessDiagnosis], causes: Sequence[Finding], change_ns: float
-) -> Iterator[Finding]:
+    members: Sequence[ProcessDiagnosis], causes: Sequence[Cause], change_ns: float
+) -> Iterator[Cause]:
     """The process whose own work gained far more than that of the others, who wait for it."""
     if len(members) < _MIN_PROCESSES or change_ns <= 0:
         return
@@ -477,8 +480,7 @@ def stragglers(
     if beyond < least or waiting < least or explained_ns >= _MIN_SHARE_EXPLAINED * beyond:
         return
     ns = min(beyond, change_ns)
-    yield make_finding(
-        "causes",
+    yield make_cause(
         "straggler",
         f"{name.capitalize()} works {brief_ns(beyond)} per step longer than before; the others "
         f"wait {brief_ns(waiting)} longer for it in their collectives.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import msgspec
 import numpy as np
 import polars as pl
 
@@ -33,8 +34,7 @@ class CycleLevel:
     mean_ns: float
 
 
-@dataclass(frozen=True, slots=True)
-class CycleSplit:
+class CycleSplit(msgspec.Struct, frozen=True):
     """Which cycles of a run are typical; all by their numbers, in order."""
 
     typical: tuple[int, ...]

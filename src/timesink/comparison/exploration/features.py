@@ -13,6 +13,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import msgspec
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -46,8 +47,7 @@ class Feature:
     """`prefill` in the prefill cycles of a process, empty in all others."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Measures:
+class Measures(msgspec.Struct, frozen=True, eq=False):
     """Every feature of every cycle; rows lie role by role, in the order of the cycles."""
 
     features: tuple[Feature, ...]
@@ -237,8 +237,7 @@ _TRIMMED = 8
 """One of so many cycles may be out of the ordinary at each end, and one of few."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Levels:
+class Levels(msgspec.Struct, frozen=True, eq=False):
     """One row per role, one column per feature; NaN where a role does not know a feature."""
 
     mean: Floats

@@ -12,9 +12,10 @@ is one among fifty.  Symmetric by its making; a feature that one role does not k
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, replace
 from math import isclose
 
+import msgspec
 import numpy as np
 
 from timesink.analyses.statistics.moments import QUIETLY
@@ -224,8 +225,7 @@ _UNLIKE_WORK = 1.5
 """Ratio of calls per cycle from which differently marked cycles are another unit of work."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Setting:
+class Setting(msgspec.Struct, frozen=True, eq=False):
     """All roles with what was measured of them."""
 
     roles: tuple[Process, ...]

@@ -19,6 +19,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import polars as pl
 
@@ -495,8 +496,7 @@ StorePlace = str | Path | None
 """A folder, a URL, or None for the usual one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
+class Listed(msgspec.Struct, frozen=True):
     """A baseline of a store, or why it cannot be read."""
 
     name: str

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+import msgspec
 
 from timesink.comparison.repeated_runs import Decision
 from timesink.comparison.results import Comparison, Pair
@@ -29,8 +30,7 @@ _LITTLE = 0.1
 """Causes that explain a smaller part of a change do not explain it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Limit:
+class Limit(msgspec.Struct, frozen=True):
     """What fails: any certain slow-down, or one by more than some percent in its best estimate.
 
     Certain is that cycles became longer at all, not that they did by more than that.  What is
@@ -133,7 +133,7 @@ def what_stayed(case: Comparison, why: Diagnosis, limit: Limit) -> str | tuple[f
         # Device time says so for certain.
         return None
     lengths = why.cycle_time
-    explained = sum(max(cause.explained_ns, 0.0) for cause in why.causes)
+    explained = sum(max(cause.cost_ns, 0.0) for cause in why.causes)
     least = _LITTLE * (lengths.new_ns - lengths.base_ns)
     explained_pct = 100 * explained / lengths.base_ns if lengths.base_ns else 0.0
     if explained > least and limit.is_exceeded(explained_pct):

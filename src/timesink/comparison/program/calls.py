@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import msgspec
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -147,8 +148,7 @@ def _holds(pattern: re.Pattern[str]) -> pl.Expr:
     return pl.any_horizontal(*both)
 
 
-@dataclass(frozen=True, eq=False)
-class _Nodes:
+class _Nodes(msgspec.Struct, frozen=True, eq=False):
     """Calls and device work before they are nested; arrays have one entry per node."""
 
     lane: Codes

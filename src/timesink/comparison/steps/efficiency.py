@@ -5,8 +5,7 @@ Operations and bytes are exact: equal programs have equal ones.  Times are measu
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
+import msgspec
 import polars as pl
 
 from timesink.analyses.columns import memoize_per_trace
@@ -36,8 +35,7 @@ _MIN_TIME, _MIN_PART = 0.1, 0.01
 _GIGA, _MEBI = 1e9, float(2**20)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class EfficiencyChange:
+class EfficiencyChange(msgspec.Struct, frozen=True, eq=False):
     """Both sides against the roofs of their devices."""
 
     base: CycleEfficiency | None
@@ -45,7 +43,7 @@ class EfficiencyChange:
     new: CycleEfficiency | None
     reason: str = ""
     """Why work is not compared; empty where it is."""
-    operators: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=SCHEMA))
+    operators: pl.DataFrame = msgspec.field(default_factory=lambda: pl.DataFrame(schema=SCHEMA))
 
     @property
     def same_work(self) -> bool | None:

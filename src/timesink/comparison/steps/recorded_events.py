@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 import polars as pl
 
@@ -23,8 +23,7 @@ PYTHON, OPERATORS = "Python functions", "operators"
 _DEVICE_WORK, HOST_EVENTS = "device work", "host events"
 
 
-@dataclass(frozen=True, slots=True)
-class _Sort:
+class _Sort(msgspec.Struct, frozen=True):
     """Host events that a profiler records or not, all of them."""
 
     name: str
@@ -46,8 +45,7 @@ _SORTS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Unrecorded:
+class Unrecorded(msgspec.Struct, frozen=True):
     """What each of two sides did not record, though the other did."""
 
     base: tuple[str, ...] = ()
@@ -97,8 +95,7 @@ def find_unrecorded(base: pl.DataFrame, new: pl.DataFrame) -> Unrecorded:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Side:
+class _Side(msgspec.Struct, frozen=True):
     """What a side has at all."""
 
     host: bool
@@ -155,8 +152,7 @@ OFTEN = 0.6
 """Share of the cycles from which on a function counts as part of each."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CallsPerCycle:
+class CallsPerCycle(msgspec.Struct, frozen=True, eq=False):
     """The work per cycle of both sides, in calls that do not depend on the speed of the machine."""
 
     sort: str

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+import msgspec
 import numpy as np
 import polars as pl
+from msgspec import structs
 
 from timesink.analyses.behaviour.anatomy import (
     CALL_TIMES,
@@ -37,8 +39,7 @@ from timesink.model.units import natural, quantity
 _TYPES = {"f": pl.Float64(), "i": pl.Int64()}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Sides:
+class Sides(msgspec.Struct, frozen=True, eq=False):
     """Rows of both sides, base first, and the number of the key each of them has."""
 
     keys: pl.DataFrame
@@ -193,7 +194,9 @@ def _means(name: str, ending: str, both: tuple[Moments, Moments]) -> dict[str, F
 
 
 def _welch_p(both: tuple[Moments, Moments], cycles: list[Ints]) -> Floats:
-    return welch_p(replace(both[0], count=cycles[0]), replace(both[1], count=cycles[1]))
+    return welch_p(
+        structs.replace(both[0], count=cycles[0]), structs.replace(both[1], count=cycles[1])
+    )
 
 
 def _z(base: Moments, new: Moments) -> Floats:

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
+from msgspec import structs
 
 from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
 from timesink.analyses.statistics.change_points import regime_p, segments, warm_up
@@ -355,7 +356,7 @@ def _tested_change(base: Floats, new: Floats, change: float, drift: float | None
             middle = float(base.mean())
             low, high = middle * (exact.low - 1), middle * (exact.high - 1)
             exact_interval = _widen_interval(low, high, steady.new_ns - steady.base_ns)
-            steady = replace(steady, interval_ns=exact_interval)
+            steady = structs.replace(steady, interval_ns=exact_interval)
             return _widen_interval(low, high, change), exact.p_value, steady, exact
     if is_turned:
         # What warm-up or outliers make of the means is the opposite of what most cycles say.

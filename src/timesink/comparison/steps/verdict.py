@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from math import log
 from typing import Any
 
+import msgspec
 import polars as pl
+from msgspec import structs
 
 from timesink.analyses.behaviour.classes import SIDE_WAIT, UNTRACED
 from timesink.analyses.behaviour.functions import WAITING
@@ -62,8 +64,7 @@ that is idle, and its temperature tells of the run before."""
 _NO_CHANGE = frozenset({"none", "cannot tell", "unknown"})
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PairChanges:
+class PairChanges(msgspec.Struct, frozen=True, eq=False):
     """What differs by more than noise."""
 
     cycles: str
@@ -73,7 +74,7 @@ class PairChanges:
     counters: tuple[int, ...]
     """Rows of `Pair.rows`: each counter and device that changed once, strongest change first, seen
     in the function that tells most about it."""
-    unrecorded: Unrecorded = field(default_factory=Unrecorded)
+    unrecorded: Unrecorded = msgspec.field(default_factory=Unrecorded)
     """What one side did not record; `functions` has none of these."""
 
     @property
@@ -398,10 +399,10 @@ def judge_plain(plain: ComparedRuns) -> StepTimeTest:
     result = plain.result
     if isinstance(result, CycleTimes):
         judged = judge_lengths(result)
-        time = replace(judged.cycle_time, by=PLAIN)
+        time = structs.replace(judged.cycle_time, by=PLAIN)
         reason = f"{judged.reason} Measured on unprofiled steps, one run each."
         notes = (_ONE_RUN,)
-        return replace(judged, reason=reason, cycle_time=time, notes=notes)
+        return structs.replace(judged, reason=reason, cycle_time=time, notes=notes)
     leading = result.leading
     scale = leading.base_ns / 100
     bounds = leading.interval_pct

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from math import log
 
+import msgspec
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -58,8 +59,7 @@ _UNRECORDED = 0.05
 _TYPES = ("prefill", "decode")
 
 
-@dataclass(frozen=True, slots=True)
-class Ratio:
+class Ratio(msgspec.Struct, frozen=True):
     """How many cycles of NEW hold the work of one of BASE, and who says so."""
 
     value: float

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import lru_cache
 from operator import attrgetter
 from pathlib import Path
@@ -40,8 +39,7 @@ from timesink.model.data_files import csv_rows
 ValueType = Literal["int", "float", "lane", "text"]
 
 
-@dataclass(frozen=True, slots=True)
-class Argument:
+class Argument(msgspec.Struct, frozen=True):
     """A column, the argument names it may come from (first wins), and how to keep it."""
 
     column: str
@@ -49,8 +47,7 @@ class Argument:
     type: ValueType
 
 
-@dataclass(frozen=True, slots=True)
-class ArgumentSet:
+class ArgumentSet(msgspec.Struct, frozen=True):
     """The arguments of one kind of event."""
 
     arguments: tuple[Argument, ...]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -48,8 +47,7 @@ def _text_of_raw(raw: bytes) -> str:
     return msgspec.json.format(raw, indent=0).decode()
 
 
-@dataclass(frozen=True, slots=True)
-class Joined:
+class Joined(msgspec.Struct, frozen=True):
     """One group of events over the whole trace."""
 
     arrays: Mapping[str, Array]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import compress
 from typing import Any, Literal
@@ -14,6 +13,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 from msgspec import Raw
+from msgspec.structs import replace
 
 from timesink.formats.chrome import arguments
 from timesink.formats.chrome.arguments import DEVICE, Lane, TextEnvelope
@@ -417,8 +417,7 @@ class PieceDecoder:
 # skips the pieces of the others.
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
+class Share(msgspec.Struct, frozen=True):
     """What one process decoded."""
 
     pieces: list[Piece]
@@ -427,7 +426,7 @@ class Share:
     bare: bool
     has_events: bool
     """Whether there is an event list at all."""
-    damage: list[str] = field(default_factory=list)
+    damage: list[str] = msgspec.field(default_factory=list)
 
 
 def decode_share(

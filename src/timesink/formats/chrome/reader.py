@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import msgspec
 import polars as pl
+from msgspec.structs import replace
 
 from timesink.errors import UnreadableError
 from timesink.formats.chrome.assembly import Assembly

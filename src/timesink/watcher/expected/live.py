@@ -6,8 +6,9 @@ one or many at once: what is said of them is the same.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
+import msgspec
 import numpy as np
 import polars as pl
 
@@ -72,8 +73,7 @@ class LiveAlarm:
     """Medians over its first cycles."""
 
 
-@dataclass(frozen=True)
-class JudgedCycles:
+class JudgedCycles(msgspec.Struct, frozen=True):
     """Cycles beside what was expected, and what changed with them.
 
     The table has `job_name`, `start_ts`, `duration_us`, `expected_us` and `limit_us` (beyond which
@@ -87,8 +87,7 @@ class JudgedCycles:
     """How often cycles were too slow, but as usual again before that was an alarm."""
 
 
-@dataclass(frozen=True)
-class _Mark:
+class _Mark(msgspec.Struct, frozen=True):
     """Where a stream was before a cycle."""
 
     start_s: float
@@ -97,8 +96,7 @@ class _Mark:
     observed_us: float
 
 
-@dataclass
-class _OpenAlarm:
+class _OpenAlarm(msgspec.Struct):
     alarm: LiveAlarm
     since: _Mark
     last: _Mark
@@ -148,20 +146,19 @@ class _OpenAlarm:
         )
 
 
-@dataclass
-class _Stream:
+class _Stream(msgspec.Struct):
     """What is kept of a stream."""
 
     name: str
     sums: list[float]
     onsets: list[_Mark | None]
     """Where each sum was last nothing."""
-    recent: list[tuple[_Mark, bool, bool]] = field(default_factory=list)
+    recent: list[tuple[_Mark, bool, bool]] = msgspec.field(default_factory=list)
     """The last few cycles, whether they were spikes, and whether beyond the level."""
-    moments: Floats = field(default_factory=lambda: np.zeros((2, FEW - 1)))
+    moments: Floats = msgspec.field(default_factory=lambda: np.zeros((2, FEW - 1)))
     """When the very last began, and whether they were far beyond."""
     workload: Floats | None = None
-    end: _Mark = field(default_factory=lambda: _Mark(0.0, 0, 0.0, 0.0))
+    end: _Mark = msgspec.field(default_factory=lambda: _Mark(0.0, 0, 0.0, 0.0))
     open: _OpenAlarm | None = None
 
     def begin_anew(self) -> None:
@@ -171,8 +168,7 @@ class _Stream:
         self.recent, self.moments = [], np.zeros((2, FEW - 1))
 
 
-@dataclass(frozen=True)
-class _Part:
+class _Part(msgspec.Struct, frozen=True):
     """Cycles of a stream that are judged."""
 
     start_s: Floats
@@ -212,8 +208,7 @@ class _Marks:
         )  # fmt: skip
 
 
-@dataclass
-class _Seen:
+class _Seen(msgspec.Struct):
     """What the rules say of cycles of a stream."""
 
     part: _Part

@@ -10,7 +10,6 @@ of the last few cycles were slower than nearly all of any few before.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import msgspec
@@ -333,8 +332,7 @@ def live_limits_from(
     )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class _LevelScatter:
+class _LevelScatter(msgspec.Struct, frozen=True):
     """How far stretches of healthy cycles as a whole are from what is expected, by themselves."""
 
     least: float

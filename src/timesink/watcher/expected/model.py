@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import msgspec
 import numpy as np
@@ -162,8 +161,7 @@ def learn_model(
     ).model
 
 
-@dataclass(frozen=True)
-class Learned:
+class Learned(msgspec.Struct, frozen=True):
     """A model, and how far each cycle was from what was learned without it."""
 
     model: DurationModel

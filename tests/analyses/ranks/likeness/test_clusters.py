@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import polars as pl
 import pytest
+from msgspec.structs import replace
 
 from generated_sets import FOURS, GRID, TWO_REASONS, TWOS, generated_set, healthy_set, slow_set
 from timesink.analyses.ranks.analysis import analyse_ranks

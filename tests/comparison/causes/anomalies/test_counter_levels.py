@@ -30,7 +30,7 @@ def test_others_on_a_device_that_nobody_else_used_are_certain() -> None:
         Side({NEIGHBOUR_USAGE: (0.0, "%")}),
         Side({NEIGHBOUR_USAGE: (IN_TURNS, "%")}, kernels=15.0, cycle_ms=105.0),
     )
-    assert [anomaly.cause for anomaly in anomaly_list] == ["gpu_contention"]
+    assert [anomaly.id for anomaly in anomaly_list] == ["gpu_contention"]
 
 
 @pytest.mark.parametrize(

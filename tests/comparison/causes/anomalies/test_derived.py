@@ -51,7 +51,7 @@ def pair_of_roles(base: Process, new: Process) -> Pair:
 def causes(base: Process, new: Process) -> list[str]:
     both = pair_of_roles(base, new)
     anatomies = (anatomy_of(side.behaviour) for side in (both.base, both.new))
-    return [anomaly.cause for anomaly in find_anomalies(both, *anatomies)[0]]
+    return [anomaly.id for anomaly in find_anomalies(both, *anatomies)[0]]
 
 
 HEALTHY = role(on_cpu=90, waits=5)

@@ -34,7 +34,7 @@ def causes(base: Process, new: Process, kind: str = "strict") -> list[str]:
     pair = compare_roles(base, new, kind)
     pair = pair.equal_work or pair
     sides = (anatomy_of_role(side) for side in (pair.base, pair.new))
-    return [anomaly.cause for anomaly in find_anomalies(pair, *sides)[0]]
+    return [anomaly.id for anomaly in find_anomalies(pair, *sides)[0]]
 
 
 def of_cycles(role: Process, remainder: int) -> Process:
