@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+
+from msgspec import structs
 
 from timesink.analyses.columns import device_names, memoize_per_trace
 from timesink.analyses.fitness import recording_fitness
@@ -29,7 +30,7 @@ def find_all(trace: Trace) -> tuple[RunFinding, ...]:
         trace, (finding for rule in rules_for("run") for finding in rule(trace))
     )
     graded = (steps.graded(fit_to_run(finding, trace)) for finding in findings)
-    return tuple(replace(finding, marked=steps.marked) for finding in gravest_first(graded))
+    return tuple(structs.replace(finding, marked=steps.marked) for finding in gravest_first(graded))
 
 
 def fit_to_run(finding: RunFinding, trace: Trace, *, pytorch: bool | None = None) -> RunFinding:

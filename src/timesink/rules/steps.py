@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import msgspec
 import numpy as np
 import polars as pl
+from msgspec import structs
 from numpy.typing import ArrayLike, NDArray
 
 from timesink.analyses.columns import event_ranges, memoize_per_trace
@@ -64,7 +64,7 @@ class Steps(msgspec.Struct, frozen=True, eq=False):
         if finding.between_ns and self.count:
             period = float(self.windows[-1, 1] - self.windows[0, 0]) / self.count
         saving = finding.cost_ns + finding.between_ns
-        return replace(finding, saving_share=min(saving / period, 1.0) if period else 0.0)
+        return structs.replace(finding, saving_share=min(saving / period, 1.0) if period else 0.0)
 
     @property
     def step_phrase(self) -> str:

@@ -7,10 +7,11 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
+from msgspec import structs
 
 from timesink.formats.file_names import (
     Folder,
@@ -108,7 +109,7 @@ def told_runs(recordings: Sequence[Recording], rank_of: RankOf) -> list[Recordin
             run_recordings += _one_run_of_folders(name, folders, folder_files)
         else:
             run_recordings += [
-                replace(file_recording, run=folder)
+                structs.replace(file_recording, run=folder)
                 for folder, files in folder_files.items()
                 for file_recording in files
             ]
@@ -166,7 +167,7 @@ def _one_run_of_folders(
             own_name = folder.name if is_single_worker else f"{folder.name}/{recording.worker}"
             rank = recording.rank if are_ranks else None
             run_recordings.append(
-                replace(
+                structs.replace(
                     recording,
                     run=run,
                     worker=own_name if workers[recording.worker] > 1 else recording.worker,
@@ -200,7 +201,8 @@ def with_rank_numbers(recordings: Iterable[Recording], rank_of: RankOf) -> list[
         )
         number: dict[int | None, int] = {stamp: place for place, stamp in enumerate(stamps, 1)}
         result += [
-            replace(recording, span=number.get(recording.span)) for recording in worker_recordings
+            structs.replace(recording, span=number.get(recording.span))
+            for recording in worker_recordings
         ]
     return result
 
@@ -231,12 +233,12 @@ def _of_one_rank(recordings: list[Recording], rank_of: RankOf) -> list[Recording
     if len(set(stated)) == len(recordings):
         # The names have the rank of something else, such as the host.
         return [
-            replace(recording, rank=rank)
+            structs.replace(recording, rank=rank)
             for recording, rank in zip(recordings, stated, strict=True)
         ]
     names = {recording: without_rank(recording.path.name) for recording in recordings}
     if len({_HOST.sub("", name) for name in names.values()}) == 1 < len(set(names.values())):
-        return [replace(recording, rank=None) for recording in recordings]
+        return [structs.replace(recording, rank=None) for recording in recordings]
     # What of a name is the same in the files of every step and time.
     if len({_MONTHS.sub("", _NUMBERS.sub("", name)) for name in names.values()}) > 1:
         return recordings  # of several runs, as it seems
@@ -247,7 +249,7 @@ def _of_one_rank(recordings: list[Recording], rank_of: RankOf) -> list[Recording
 def _as_span(recording: Recording, span: int) -> Recording:
     if recording.rank is None:
         return recording
-    return replace(recording, worker=f"rank{recording.rank}", span=span)
+    return structs.replace(recording, worker=f"rank{recording.rank}", span=span)
 
 
 _TRACE_NAME = re.compile(r"\.(?:(?:json|sqlite|csv)(?:\.gz)?|json\.zip|parquet)$", re.IGNORECASE)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from operator import itemgetter
 
 import msgspec
 import polars as pl
+from msgspec import structs
 
 from timesink.analyses.communication_workers import WorkerComparison, WorkerSummary, compare_workers
 from timesink.analyses.ranks.analysis import RanksAnalysis, analyse_ranks
@@ -190,8 +191,8 @@ def ranks_of(
     summaries = {}
     for rank, (_, summary) in ranked.items():
         records = summary.worker.records.drop(_NOT_COMPARED)
-        summaries[rank] = replace(
-            summary, worker=replace(summary.worker, rank=rank, records=records)
+        summaries[rank] = structs.replace(
+            summary, worker=structs.replace(summary.worker, rank=rank, records=records)
         )
     return RankSet(
         ranks=thinned_alike(summaries),

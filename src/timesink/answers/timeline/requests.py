@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import msgspec
 import numpy as np
+from msgspec import structs
 from numpy.typing import NDArray
 
 from timesink.analyses.replay.own_clock import clock_values
@@ -127,7 +127,10 @@ def clock(timeline: Timeline, _query: Query) -> dict[str, Any]:
 
 def other_clock(timeline: Timeline, query: Query) -> dict[str, Any]:
     """Where a range is on the other clock: as far into the host call that began last before it."""
-    here, there = timeline.layout, replace(timeline, is_corrected=not timeline.is_corrected).layout
+    here, there = (
+        timeline.layout,
+        structs.replace(timeline, is_corrected=not timeline.is_corrected).layout,
+    )
     slices, other_slices = here.lanes.slices, there.lanes.slices
     # What frames the recording began before anything, and tells nothing.
     of_host = np.flatnonzero((slices.id < here.host_rows) & (slices.start >= 0))
