@@ -12,7 +12,7 @@ import pytest
 
 from timesink.errors import UnreadableError
 from timesink.formats import ReadOptions, rocprof
-from timesink.formats.packing import open_source
+from timesink.formats.source_file import open_source
 from timesink.model.schema import TABLES
 from timesink.model.trace import Trace
 

@@ -19,7 +19,7 @@ from timesink.errors import OutputError, UnreadableError
 from timesink.formats import ReadOptions, written_aside
 from timesink.formats.csv_text import count_foreign_lines, header_of, microseconds_as_ns, texts_of
 from timesink.formats.finish import conform, finish_trace
-from timesink.formats.packing import SourceFile
+from timesink.formats.source_file import SourceFile
 from timesink.model import csv_rows
 from timesink.model.health import HealthEntry
 from timesink.model.schema import (

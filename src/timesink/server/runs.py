@@ -18,11 +18,11 @@ from timesink.formats.file_names import (
     is_profiler_name,
     stem_of,
 )
-from timesink.formats.packing import open_source
+from timesink.formats.source_file import open_source
 from timesink.model.units import natural
 from timesink.recorder.folder import CONTROL_FOLDER, RecordingFolder
 from timesink.recorder.processes import safe_text
-from timesink.sources import Recording, told_runs
+from timesink.sources import Recording
 from timesink.sources.ab_folder import AB_FILE, AbRuns, is_ab, read_ab
 from timesink.sources.discovery import (
     find_recordings,
@@ -30,6 +30,7 @@ from timesink.sources.discovery import (
     runs_among,
     stated_rank,
     told_apart,
+    told_runs,
 )
 from timesink.sources.sidecars import TRACE_ENDINGS, run_file_in
 from timesink.sources.watch_folder import INCIDENTS, WATCH_FILE, is_watch

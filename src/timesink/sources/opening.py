@@ -20,7 +20,7 @@ from timesink.formats import IsChosen, Progress, ReadOptions
 from timesink.formats.chrome import WORTH_A_WORKER, DecoderCrew
 from timesink.formats.chrome.container import looks_like_events
 from timesink.formats.file_names import rank_in_name
-from timesink.formats.packing import open_source
+from timesink.formats.source_file import open_source, read_trace
 from timesink.runtime import Workers, usable_cores
 from timesink.sources import Recording
 from timesink.sources.cache import Cache, return_free_memory, save_in_background, wait_until_saved
@@ -146,8 +146,6 @@ def _read(path: Path, how: ReadOptions) -> Trace:
         if looks_like_events(source.head()):
             crew = DecoderCrew(source, how.jobs, how.brief)
     with crew or contextlib.nullcontext():
-        from timesink.formats.registry import read_trace  # noqa: PLC0415 - the crew works meanwhile
-
         trace = read_trace(path, replace(how, crew=crew))
     if how.brief is None:
         # Who reads in brief reads one trace after the other: the next one needs it again.

@@ -16,7 +16,7 @@ from typing import Any
 from timesink.errors import TimesinkError, UnreadableError, UsageError
 from timesink.formats import SCHEMA_VERSION, Progress
 from timesink.formats.file_names import is_profiler_name, rank_in_name
-from timesink.formats.packing import head_of_packed
+from timesink.formats.source_file import head_of_packed
 from timesink.recorder.folder import CONTROL_FOLDER
 from timesink.sources import (
     Recording,

@@ -13,7 +13,7 @@ from builders import DIALECTS, gzip_members, to_bytes, training_trace, write
 from timesink import runtime
 from timesink.formats import ReadOptions
 from timesink.formats.chrome import container
-from timesink.formats.registry import read_trace
+from timesink.formats.source_file import read_trace
 from timesink.model.trace import Trace
 
 SMALL_PIECE = 4_000

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from timesink.formats import IsChosen, Progress
-from timesink.formats.packing import SourceFile
+from timesink.formats.source_file import SourceFile
 from timesink.runtime import Workers, usable_cores
 
 if TYPE_CHECKING:

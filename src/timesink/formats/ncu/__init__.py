@@ -36,7 +36,7 @@ from timesink.formats.ncu.pages import (
     has_header,
     looks_like_text_page,
 )
-from timesink.formats.packing import Damage, SourceFile, packing_health
+from timesink.formats.source_file import Damage, SourceFile, packing_health
 from timesink.model.health import HealthEntry
 from timesink.model.schema import KERNEL_CALLS, KERNEL_METRICS
 from timesink.model.trace import Device, Metadata, Trace
