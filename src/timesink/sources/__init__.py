@@ -8,23 +8,18 @@ from __future__ import annotations
 
 import os
 import re
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from timesink.formats.file_names import (
-    Folder,
-    folder_of,
     host_in_name,
     rank_in_name,
     rank_of_folder,
-    without_rank,
     worker_and_span,
 )
-from timesink.model.units import natural
 from timesink.recorder.folder import CONTROL_FOLDER
 from timesink.recorder.processes import safe_text
 

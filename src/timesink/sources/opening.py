@@ -67,6 +67,28 @@ def open_trace(
     return open_recording(chosen.recording, store, jobs=jobs, progress=progress)
 
 
+@dataclass(frozen=True, slots=True)
+class OpenedRun:
+    """The only run at a place: its recordings, and its trace where it has but one."""
+
+    recordings: list[Recording]
+    notes: tuple[str, ...]
+    """What to know about the choice of them."""
+    trace: Trace | None = None
+
+
+def open_run(
+    source: Input, *, cache: bool = True, jobs: int | None = None, progress: Progress | None = None
+) -> OpenedRun:
+    """Look up the only run at a place, and open it where it is one recording, not several ranks."""
+    recordings, notes = source.run
+    if len(recordings) > 1:
+        return OpenedRun(recordings, tuple(notes))
+    store = Cache.default() if cache else None
+    trace = open_recording(recordings[0], store, jobs=jobs, progress=progress, in_background=True)
+    return OpenedRun(recordings, tuple(notes), trace)
+
+
 def open_recording(
     recording: Recording,
     store: Cache | None,
