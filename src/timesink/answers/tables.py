@@ -87,6 +87,12 @@ class ViewTable:
         picked = _sorted_by(_fitting(self.frame, fits), sort)
         return replace(self, frame=picked, of=self.frame if fits else None)
 
+    @property
+    def why_empty(self) -> str:
+        """Why it has no rows, and what to try; nothing where it has some."""
+        absent = self.absent or self.view.absent
+        return "; ".join(filter(None, (absent.reason, absent.hint))) * self.frame.is_empty()
+
     def to_text(self, form: str, top: int | None = None) -> str:
         """Every column as JSON or CSV, for programs; CSV has no lists."""
         rows = in_microseconds(self.frame if top is None else self.frame.head(top))

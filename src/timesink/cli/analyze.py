@@ -119,22 +119,25 @@ def run(options: argparse.Namespace) -> int:
 
 def _give_table(source: Input, view: str, form: str, options: argparse.Namespace) -> None:
     """Hand over a table for programs: every column, and on stderr why it is empty."""
-    from timesink.answers.analysis.report import RunList, analyze_table  # noqa: PLC0415 - as above
+    from timesink.answers.analysis.report import RunList, table_text  # noqa: PLC0415 - as above
 
     with read_options(options, *_QUESTION) as reading:
-        table = analyze_table(
-            *(source, view, options.sort, options.filter),
+        answer = table_text(
+            *(source, view, form),
             table_clock=options.clock or "recorded",
+            sort=options.sort,
+            fits=options.filter,
+            top=options.top,
             clock=options.clock or "corrected",
             **reading,
             engine=engine_from(options),
         )
-    if isinstance(table, RunList):
-        raise _no_single_table(table, options)
-    if table.frame.is_empty():
-        absent = table.absent or table.view.absent
-        print_stderr("; ".join(filter(None, (absent.reason, absent.hint))))
-    give(table.to_text(form, options.top), options.output)
+    if isinstance(answer, RunList):
+        raise _no_single_table(answer, options)
+    text, why_empty = answer
+    if why_empty:
+        print_stderr(why_empty)
+    give(text, options.output)
 
 
 def _give_list(answers: RunList, form: str, options: argparse.Namespace) -> None:

@@ -787,23 +787,26 @@ def analyze_place(
         return RunList(several.place, (*runs, *damaged))
 
 
-def analyze_table(
+def table_text(
     source: Input,
     view: str,
-    sort: str | None = None,
-    fits: str | None = None,
+    form: str,
     *,
     table_clock: str = RECORDED,
+    sort: str | None = None,
+    fits: str | None = None,
+    top: int | None = None,
     **options: Any,
-) -> ViewTable | RunList:
-    """One table of the run at a place, for programs: every column, rows that fit, as sorted.
+) -> tuple[str, str] | RunList:
+    """One table of the run at a place, as CSV or JSON, and why it is empty, where it is.
 
-    `options` are those of `analyze`.
+    Rows are those that fit, as sorted, the first of them; `options` are those of `analyze`.
     """
     analysis = analyze_place(source, **options)
     if isinstance(analysis, RunList):
         return analysis
-    return view_table(analysis, view, clock=table_clock, shares=False).pick(sort, fits)
+    table = view_table(analysis, view, clock=table_clock, shares=False).pick(sort, fits)
+    return table.to_text(form, top), table.why_empty
 
 
 def _runs(
