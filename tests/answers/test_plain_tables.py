@@ -30,7 +30,7 @@ def trace() -> Trace:
     )
 
 
-every_table = pytest.mark.parametrize("view", map(find_view, VIEWS), ids=VIEWS)
+every_table = pytest.mark.parametrize("view", [find_view(name) for name in VIEWS], ids=VIEWS)
 
 
 @every_table

@@ -12,7 +12,7 @@ from string import ascii_lowercase
 import polars as pl
 
 from timesink.analyses.kernels.peaks import peaks_named
-from timesink.analyses.ranks import RankSet
+from timesink.analyses.ranks.rank_set import RankSet
 from timesink.analyses.ranks.reading import read_ranks, set_of_traces
 from timesink.comparison import inputs, rank_changes
 from timesink.comparison.gate.baseline_store import Baseline, is_reference, load_baseline

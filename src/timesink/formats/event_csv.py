@@ -11,9 +11,9 @@ from dataclasses import dataclass, fields, replace
 
 import polars as pl
 
-from timesink.formats import Progress, ReadOptions
 from timesink.formats.chrome import reader as chrome
 from timesink.formats.csv_text import header_of, texts_of
+from timesink.formats.read_options import Progress, ReadOptions
 from timesink.formats.source_file import Damage, SourceFile
 from timesink.model.trace import Trace
 

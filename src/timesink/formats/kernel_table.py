@@ -12,8 +12,8 @@ import re
 
 import polars as pl
 
-from timesink.formats import ReadOptions
 from timesink.formats.finish import finish_trace
+from timesink.formats.read_options import ReadOptions
 from timesink.formats.source_file import SourceFile
 from timesink.model.health import HealthEntry
 from timesink.model.trace import Metadata, Trace

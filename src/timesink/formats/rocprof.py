@@ -19,8 +19,8 @@ import msgspec
 import polars as pl
 
 from timesink.errors import UnreadableError
-from timesink.formats import ReadOptions
 from timesink.formats.finish import address_of, close_spans, finish_trace, lane, list_lanes
+from timesink.formats.read_options import ReadOptions
 from timesink.formats.source_file import SourceFile
 from timesink.model.health import HealthEntry
 from timesink.model.trace import Device, Metadata, Trace

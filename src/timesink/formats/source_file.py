@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, BinaryIO, Literal, Protocol, cast
 from isal import isal_zlib
 
 from timesink.errors import UnreadableError
-from timesink.formats import Progress, ReadOptions
+from timesink.formats.read_options import Progress, ReadOptions
 from timesink.model.health import HealthEntry
 
 if TYPE_CHECKING:
@@ -320,7 +320,7 @@ READERS = (
     "nsys",
     "rocprof",
     "kernel_table",
-    "ncu",
+    "ncu.reader",
     "chrome.reader",
 )
 """Modules in the order they are asked: first those that know their header line and load fast; last
@@ -390,7 +390,7 @@ def reader_of(source: SourceFile) -> Reader:
                 source.path, damage[0], "copy the file again, or record again"
             ) from None
         # A profiled program may have printed much before the profiler wrote its first line.
-        ncu = _load_reader("ncu")
+        ncu = _load_reader("ncu.reader")
         if ncu.sniff(source.head(_FURTHER), source.name):
             return ncu
         raise

@@ -22,7 +22,6 @@ from timesink.formats.source_file import open_source
 from timesink.model.units import natural
 from timesink.recorder.folder import CONTROL_FOLDER, RecordingFolder
 from timesink.recorder.processes import safe_text
-from timesink.sources import Recording
 from timesink.sources.ab_folder import AB_FILE, AbRuns, is_ab, read_ab
 from timesink.sources.discovery import (
     find_recordings,
@@ -32,6 +31,7 @@ from timesink.sources.discovery import (
     told_apart,
     told_runs,
 )
+from timesink.sources.recordings import Recording
 from timesink.sources.sidecars import TRACE_ENDINGS, run_file_in
 from timesink.sources.watch_folder import INCIDENTS, WATCH_FILE, is_watch
 
@@ -479,7 +479,8 @@ def _is_counted(path: Path) -> bool:
     """Whether a file is one of Nsight Compute."""
     if not path.name.lower().endswith(_COUNTER_ENDINGS):
         return False
-    from timesink.formats import kernel_table, ncu  # noqa: PLC0415 - only where there may be one
+    from timesink.formats import kernel_table  # noqa: PLC0415 - only where there may be one
+    from timesink.formats.ncu import reader as ncu  # noqa: PLC0415 - as above
 
     with suppress(UnreadableError, OSError):
         head = open_source(path).head()

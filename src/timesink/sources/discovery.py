@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 from timesink.errors import AmbiguousError, SeveralRunsError, TimesinkError, UnreadableError
-from timesink.formats import is_folder
 from timesink.formats.file_names import (
     Folder,
     folder_of,
@@ -29,20 +28,20 @@ from timesink.formats.file_names import (
     without_rank,
 )
 from timesink.formats.source_file import open_source
+from timesink.formats.stored_names import is_folder
 from timesink.model.units import count_noun, join_names, natural
 from timesink.recorder.folder import CONTROL_FOLDER
 from timesink.recorder.processes import safe_text
-from timesink.sources import (
+from timesink.sources.ab_folder import refuse_ab
+from timesink.sources.places import (
     Place,
-    Recording,
     display_place,
     folders_below,
     is_pattern,
     is_url,
     place_of,
-    recording_of,
 )
-from timesink.sources.ab_folder import refuse_ab
+from timesink.sources.recordings import Recording, recording_of
 from timesink.sources.sidecars import (
     counters_of_run,
     is_trace_file,
@@ -216,7 +215,7 @@ def stated_rank(recording: Recording) -> int | None:
         if recording.remote is None:
             head = open_source(recording.path).head()
         else:
-            from timesink.sources.remote import remote_head  # noqa: PLC0415
+            from timesink.sources.remote import remote_head  # noqa: PLC0415 - start-up time
 
             head = remote_head(recording.remote.url)
         stated = rank_in_head(head)

@@ -22,7 +22,7 @@ from builders import (
     write,
 )
 from timesink.errors import TimesinkError, UnreadableError
-from timesink.formats import ReadOptions
+from timesink.formats.read_options import ReadOptions
 from timesink.formats.source_file import PACKED_BLOCK, read_trace
 
 

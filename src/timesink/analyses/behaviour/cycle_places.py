@@ -10,9 +10,9 @@ from typing import TypeAlias
 import numpy as np
 import polars as pl
 
-from timesink.analyses.behaviour import functions_of
 from timesink.analyses.behaviour.anatomy import CALL_TIMES, MIN_PLACE, PLACE_TIMES, Anatomy, Crew
 from timesink.analyses.behaviour.calls import OUTSIDE, Windows, process_of_host
+from timesink.analyses.behaviour.functions import functions_of
 from timesink.analyses.columns import device_columns, event_ranges, host_columns, host_names
 from timesink.analyses.forest import (
     CallForest,

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from timesink.analyses.behaviour import PART_OF_CLASS, once_per_cycle, plain_texts
 from timesink.analyses.behaviour.anatomy import (
     CYCLE_SPANS,
     LEVELS,
@@ -33,6 +32,7 @@ from timesink.analyses.behaviour.calls import (
     step_windows_by_process,
     windows_by_process,
 )
+from timesink.analyses.behaviour.classes import PART_OF_CLASS
 from timesink.analyses.behaviour.counters import (
     HOST_PLACE,
     CounterBook,
@@ -46,8 +46,9 @@ from timesink.analyses.behaviour.counters import (
     process_place,
 )
 from timesink.analyses.behaviour.cycle_places import place_rows, with_calls
+from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
 from timesink.analyses.behaviour.untraced import is_mark
-from timesink.analyses.cycles import Cycles, has_host_spans
+from timesink.analyses.cycles.spans import Cycles, has_host_spans
 from timesink.analyses.kernels.families import load_families
 from timesink.model import vendors
 from timesink.model.arrays import prefix_sums

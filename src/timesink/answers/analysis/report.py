@@ -19,7 +19,7 @@ from timesink.analyses.columns import memoize_per_trace
 from timesink.analyses.damage import refusing_damage
 from timesink.analyses.fitness import carry_fitness, recording_fitness
 from timesink.analyses.kernels.peaks import choose_peaks
-from timesink.analyses.ranks import (
+from timesink.analyses.ranks.rank_set import (
     RankSet,
     set_fitness,
     set_health,
@@ -39,9 +39,9 @@ from timesink.analyses.replay.own_clock import (
     own_timeline,
 )
 from timesink.analyses.steps import find_steps, step_ranges, within_steps
-from timesink.analyses.work import REGISTERED, FormulaRegistry
 from timesink.analyses.work.calls import modelled_calls
 from timesink.analyses.work.efficiency import Efficiency
+from timesink.analyses.work.formulas import REGISTERED, FormulaRegistry
 from timesink.analyses.work.own_formulas import formula_text, load_formulas
 from timesink.answers.analysis import sections
 from timesink.answers.analysis.headline import (
@@ -56,7 +56,7 @@ from timesink.answers.analysis.straggler_text import straggler_headline
 from timesink.answers.tables import ViewTable
 from timesink.answers.views import View, check_group, find_view
 from timesink.errors import SeveralRunsError, TimesinkError, UnreadableError, UsageError
-from timesink.formats import Progress
+from timesink.formats.read_options import Progress
 from timesink.formats.small_files import encode_json
 from timesink.model import units
 from timesink.model.findings import SEVERITIES, Finding
@@ -67,10 +67,10 @@ from timesink.recorder.processes import safe_text, sayable_values
 from timesink.rules.communication import stragglers
 from timesink.rules.efficiency import proven_findings
 from timesink.runtime.engine import Engine, engine_of
-from timesink.sources import Recording
 from timesink.sources.discovery import Input, input_of, one_run, runs_among
 from timesink.sources.kept_answers import KeptAnswer
 from timesink.sources.opening import kept_as, open_run, open_trace
+from timesink.sources.recordings import Recording
 
 SCHEMA = "timesink/analysis/1"
 CORRECTED, RECORDED = ("own", "recorded")
@@ -584,12 +584,12 @@ def analyze(
     >>> timesink.analyze(timesink.sample(), steps=3).table("steps")["name"].to_list()
     ['3']
 
-    A run of several ranks, here a generated one in which all is well:
+    A run of several ranks, here two with the same recording:
 
-    >>> import tempfile
-    >>> from timesink.lab.ranks import Plan, generate_ranks
+    >>> import shutil, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = generate_ranks(Plan(ranks=4, steps=2), folder)
+    ...     for rank in range(2):
+    ...         _ = shutil.copy(timesink.sample(), f"{folder}/rank{rank}.json.gz")
     ...     timesink.analyze(folder, engine="local").table("stragglers").height
     0
     """

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from timesink.analyses.behaviour import STEP_MARK, STEP_MARK_TOLD
 from timesink.analyses.behaviour.anatomy import Anatomy
+from timesink.analyses.behaviour.functions import STEP_MARK, STEP_MARK_TOLD
 from timesink.analyses.names import short_name
 from timesink.analyses.statistics.mean_changes import mean_changes
 from timesink.comparison.causes.case_functions import CaseFunctions, functions_of
@@ -27,7 +27,7 @@ from timesink.model.diagnosis import Component
 from timesink.model.findings import Evidence, Finding, Interval
 from timesink.model.intervals import Floats
 from timesink.model.schema import HOST_DEVICE
-from timesink.rules import make_finding
+from timesink.rules.register import make_finding
 
 HOST_PARTS = ("idle", "host_cpu", "launch_gap", "run_queue")
 """Parts in which the host works, in the order in which a stall without a call shows in them."""

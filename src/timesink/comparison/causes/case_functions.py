@@ -8,15 +8,9 @@ from functools import lru_cache
 import numpy as np
 import polars as pl
 
-from timesink.analyses.behaviour import (
-    NO_CALL,
-    PART_OF_CLASS,
-    SIDE_WAIT,
-    UNTRACED,
-    WAITING,
-    once_per_cycle,
-    plain_texts,
-)
+from timesink.analyses.behaviour.classes import PART_OF_CLASS, SIDE_WAIT, UNTRACED
+from timesink.analyses.behaviour.functions import NO_CALL, WAITING
+from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
 from timesink.analyses.columns import numbers
 from timesink.analyses.kernels.families import load_families
 from timesink.analyses.names import is_data_loader

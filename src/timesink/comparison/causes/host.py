@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from timesink.analyses.behaviour import NO_CALL, STEP_MARK
+from timesink.analyses.behaviour.functions import NO_CALL, STEP_MARK
 from timesink.analyses.statistics.moments import moments
 from timesink.analyses.statistics.student_t import welch_interval
 from timesink.comparison.causes.case import (

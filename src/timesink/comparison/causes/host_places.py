@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import polars as pl
 
-from timesink.analyses.behaviour import NO_CALL
 from timesink.analyses.behaviour.anatomy import MIN_PLACE
+from timesink.analyses.behaviour.functions import NO_CALL
 from timesink.analyses.columns import memoize_per_trace, numbers
 from timesink.comparison.causes.case import (
     HOST_PARTS,

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import polars as pl
 
-from timesink.analyses.behaviour import once_per_cycle, plain_texts
+from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
 from timesink.analyses.statistics.change_points import regime_p, segments, warm_up
 from timesink.analyses.statistics.exact import SeparatedSteps, separated_steps
 from timesink.analyses.statistics.mean_changes import mean_changes

@@ -9,13 +9,9 @@ from typing import Any
 
 import polars as pl
 
-from timesink.analyses.behaviour import (
-    NOTHING_RECORDED,
-    SIDE_WAIT,
-    UNTRACED,
-    WAITING,
-    of_cycles_alone,
-)
+from timesink.analyses.behaviour.classes import SIDE_WAIT, UNTRACED
+from timesink.analyses.behaviour.functions import WAITING
+from timesink.analyses.behaviour.summary import NOTHING_RECORDED, of_cycles_alone
 from timesink.analyses.columns import memoize_per_trace
 from timesink.analyses.statistics.exact import fewest_steps
 from timesink.analyses.statistics.significance import ALPHA, false_discovery
