@@ -41,6 +41,8 @@ LAYERS = (
 )
 PLAIN = (str, bytes, int, float, bool, type(None), type)
 """Values that many calls share: nothing can be followed by them."""
+NOTHING = ()
+"""One value too, whoever makes it."""
 MAX_ELEMENTS = 200
 """Of a collection; more are alike."""
 
@@ -97,7 +99,7 @@ class Recorder:
 
 def parts(value: Any, depth: int = 1) -> Iterator[Any]:
     """A value, and what a collection holds."""
-    if isinstance(value, PLAIN):
+    if isinstance(value, PLAIN) or value is NOTHING:
         return
     yield value
     elements = value.values() if isinstance(value, dict) else value

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from generated import write_or_check
 
-from timesink.answers.views import VIEWS
+from timesink.answers.views import VIEWS, find_view
 
 PAGE = Path(__file__).parent / "views.md"
 GROUPS = {
@@ -129,7 +129,7 @@ def _present_output() -> list[str]:
 
 def _groups() -> Iterator[str]:
     questions = {name: text for group in GROUPS.values() for name, text in group.items()}
-    if unlike := VIEWS.keys() ^ questions.keys():
+    if unlike := set(VIEWS) ^ questions.keys():
         msg = f"docs/generate_views.py and views.csv differ in {', '.join(sorted(unlike))}"
         raise SystemExit(msg)
     for group, names in GROUPS.items():
@@ -137,7 +137,7 @@ def _groups() -> Iterator[str]:
         yield "| view | title | answers | needs |"
         yield "|---|---|---|---|"
         for name, question in names.items():
-            view = VIEWS[name]
+            view = find_view(name)
             link = f"[`{name}`](analysis_columns.md#{name})"
             yield f"| {link} | {view.title} | {question} | {view.absent.hint} |"
 

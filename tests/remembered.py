@@ -26,7 +26,7 @@ from timesink.comparison.inputs import RecordingRef
 from timesink.comparison.prefetch import CycleSearch
 from timesink.comparison.results import Pair, Process, Run
 from timesink.comparison.steps import verdict
-from timesink.formats import registry
+from timesink.formats import source_file
 from timesink.formats.read_options import ReadOptions
 from timesink.model.diagnosis import Diagnosis
 from timesink.model.trace import Trace
@@ -105,7 +105,7 @@ def remember_recordings() -> None:
 
     Tests write the same few again and again, each into a folder of its own.
     """
-    read_trace, of_timeline = registry.read_trace, reading._of_timeline
+    read_trace, of_timeline = source_file.read_trace, reading._of_timeline
     read: dict[Any, Trace] = {}
     runs: dict[Any, Run] = {}
 

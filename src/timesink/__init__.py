@@ -17,7 +17,7 @@ from timesink.version import __version__
 if TYPE_CHECKING:
     from timesink.analyses.work.formulas import Work
     from timesink.analyses.work.own_formulas import formula
-    from timesink.answers.analysis.runs import analyze
+    from timesink.answers.analysis.report import analyze
     from timesink.answers.behaviour import behaviour
     from timesink.answers.comparison.history import history
     from timesink.answers.comparison.report import compare
@@ -37,7 +37,7 @@ _PUBLIC = {
     "TimesinkError": ("timesink.errors", "TimesinkError"),
     "formula": ("timesink.analyses.work.own_formulas", "formula"),
     "find_recordings": ("timesink.sources.discovery", "find_recordings"),
-    "analyze": ("timesink.answers.analysis.runs", "analyze"),
+    "analyze": ("timesink.answers.analysis.report", "analyze"),
     "behaviour": ("timesink.answers.behaviour", "behaviour"),
     "compare": ("timesink.answers.comparison.report", "compare"),
     "cycles": ("timesink.answers.cycles", "cycles"),

@@ -112,7 +112,7 @@ def _views_in(code: str, trace: Trace) -> dict[str, pl.LazyFrame]:
     names -= set(_DEFINED.findall(code))
     if not names:
         return {}
-    from timesink.answers.analysis.runs import analyze_opened  # noqa: PLC0415 - most queries need none
+    from timesink.answers.analysis.report import analyze_opened  # noqa: PLC0415 - most queries need none
 
     analysis = analyze_opened(trace, path=trace.metadata.source)
     return {name: analysis.table(VIEW_NAMES[name]).lazy() for name in names}

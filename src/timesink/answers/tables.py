@@ -24,6 +24,7 @@ from timesink.answers.views import Absent, ColumnSpec, View, find_view
 from timesink.errors import UsageError
 from timesink.model import units
 from timesink.output import blocks
+from timesink.output.json import frame_csv
 from timesink.output.names import told_apart
 from timesink.output.numbers import (
     column,
@@ -86,10 +87,16 @@ class ViewTable(msgspec.Struct, frozen=True, eq=False):
         picked = _sorted_by(_fitting(self.frame, fits), sort)
         return replace(self, frame=picked, of=self.frame if fits else None)
 
-    def for_programs(self, form: str, top: int | None = None) -> pl.DataFrame:
-        """Every column, as JSON and CSV have them; CSV has no lists."""
+    @property
+    def why_empty(self) -> str:
+        """Why it has no rows, and what to try; nothing where it has some."""
+        absent = self.absent or self.view.absent
+        return "; ".join(filter(None, (absent.reason, absent.hint))) * self.frame.is_empty()
+
+    def to_text(self, form: str, top: int | None = None) -> str:
+        """Every column as JSON or CSV, for programs; CSV has no lists."""
         rows = in_microseconds(self.frame if top is None else self.frame.head(top))
-        return lists_as_text(rows) if form == "csv" else rows
+        return rows.write_json() if form == "json" else frame_csv(lists_as_text(rows))
 
     def block(
         self, *, start_ns: int = 0, rows: int | None = None, ordered: bool = True

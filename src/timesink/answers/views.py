@@ -180,28 +180,28 @@ _OPERATOR_GROUPS: Mapping[str, Mapping[str, bool]] = {
 GROUPS = tuple(_OPERATOR_GROUPS)
 
 
-_NAMED = {name: value for name, value in vars().items() if isinstance(value, Absent)}
-VIEWS: Mapping[str, View] = {
-    row["name"]: View(
-        row["name"],
+_ROWS = {row["name"]: row for row in csv_rows(Path(__file__).with_name("views.csv"))}
+VIEWS = tuple(_ROWS)
+"""The names of all tables."""
+
+
+@cache
+def find_view(name: str) -> View:
+    """The table of this name."""
+    if name not in _ROWS:
+        raise UsageError(f"there is no table {name!r}", f"choose one of {', '.join(VIEWS)}")
+    row = _ROWS[name]
+    return View(
+        name,
         row["title"],
         row["analysis"],
-        _NAMED[row["absent"]],
+        globals()[row["absent"]],
         tuple(row["share_of"].split()),
         tuple(row["hidden"].split()),
         row["largest"],
         tuple(row["brief"].split()),
-        _OPERATOR_GROUPS if row["name"] == "operators" else {},
+        _OPERATOR_GROUPS if name == "operators" else {},
     )
-    for row in csv_rows(Path(__file__).with_name("views.csv"))
-}
-
-
-def find_view(name: str) -> View:
-    """The table of this name."""
-    if name not in VIEWS:
-        raise UsageError(f"there is no table {name!r}", f"choose one of {', '.join(VIEWS)}")
-    return VIEWS[name]
 
 
 def check_group(group_by: str, view: str | None = None) -> None:
@@ -213,7 +213,7 @@ def check_group(group_by: str, view: str | None = None) -> None:
             f"nothing can be grouped by {group_by!r}", f"choose one of {', '.join(GROUPS)}"
         )
     if view is not None and group_by not in find_view(view).groups:
-        names = ", ".join(name for name, candidate in VIEWS.items() if candidate.groups)
+        names = ", ".join(name for name in VIEWS if find_view(name).groups)
         raise UsageError(f"the table {view!r} cannot be grouped", f"this can be: {names}")
 
 

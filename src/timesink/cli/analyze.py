@@ -30,15 +30,18 @@ from timesink.cli.options import (
     not_empty,
     read_options,
 )
-from timesink.cli.outputs import check_answer, format_of, give, give_document, give_frame, give_json
+from timesink.cli.outputs import check_answer, format_of, give, give_document, give_json
 from timesink.errors import UsageError
 
 if TYPE_CHECKING:
-    from timesink.answers.analysis.runs import RunList
+    from timesink.answers.analysis.report import RunList
+    from timesink.sources.discovery import Input
 
 _FORMATS = ("text", "json", "md", "csv", "html")
 _WIDEST = 160
 """Characters of a line of a single table."""
+_QUESTION = ("steps", "group_by", "device", "peaks", "formulas")
+"""Options that are arguments of `timesink.analyze`."""
 _TOP = 10
 """Rows of a table of the whole answer, unless asked for; a page has as many as it has room for."""
 
@@ -83,29 +86,20 @@ def run(options: argparse.Namespace) -> int:
     check_group(options.group_by, view)
     source = input_from(options)
     check_answer(options, form, source)
-    from timesink.answers.analysis.report import Analysis, view_table  # noqa: PLC0415 - --help should not wait for it
-    from timesink.answers.analysis.runs import analyze_place  # noqa: PLC0415
+    if view is not None and form in {"csv", "json"}:
+        _give_table(source, view, form, options)
+        return 0
+    from timesink.answers.analysis.report import RunList, analyze_place  # noqa: PLC0415 - --help should not wait for it
 
-    names = ("steps", "group_by", "device", "peaks", "formulas")
-    with read_options(options, *names) as reading:
+    with read_options(options, *_QUESTION) as reading:
         analysis = analyze_place(
             source, **reading, clock=options.clock or "corrected", engine=engine_from(options)
         )
-    if not isinstance(analysis, Analysis):
+    if isinstance(analysis, RunList):
         _give_list(analysis, form, options)
         return 0
-    clock = options.clock or "recorded"
-    if form == "json" and view is None:
+    if form == "json":
         give_json(analysis.to_json(), options.output)
-        return 0
-    if view is not None and form in {"csv", "json"}:
-        # A table for programs has every column; why it is empty is said beside it.
-        table = view_table(analysis, view, clock=clock, shares=False)
-        table = table.pick(options.sort, options.filter)
-        if table.frame.is_empty():
-            absent = table.absent or table.view.absent
-            print_stderr("; ".join(filter(None, (absent.reason, absent.hint))))
-        give_frame(table.for_programs(form, options.top), form, options.output)
         return 0
     from timesink.answers.analysis.document import analysis_document, analysis_report, view_document  # noqa: PLC0415 - start-up time
 
@@ -115,6 +109,7 @@ def run(options: argparse.Namespace) -> int:
         document = analysis_document(analysis, rows=options.top or _TOP, brief=True)
         give_document(document, form, options.output)
     else:
+        clock = options.clock or "recorded"
         document = view_document(
             analysis, view, rows=options.top, sort=options.sort, fits=options.filter, clock=clock
         )
@@ -122,17 +117,45 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
+def _give_table(source: Input, view: str, form: str, options: argparse.Namespace) -> None:
+    """Hand over a table for programs: every column, and on stderr why it is empty."""
+    from timesink.answers.analysis.report import RunList, table_text  # noqa: PLC0415 - as above
+
+    with read_options(options, *_QUESTION) as reading:
+        answer = table_text(
+            *(source, view, form),
+            table_clock=options.clock or "recorded",
+            sort=options.sort,
+            fits=options.filter,
+            top=options.top,
+            clock=options.clock or "corrected",
+            **reading,
+            engine=engine_from(options),
+        )
+    if isinstance(answer, RunList):
+        raise _no_single_table(answer, options)
+    text, why_empty = answer
+    if why_empty:
+        print_stderr(why_empty)
+    give(text, options.output)
+
+
 def _give_list(answers: RunList, form: str, options: argparse.Namespace) -> None:
     """Hand over one answer for each of several runs."""
-    from timesink.answers.analysis.runs import run_list_document  # noqa: PLC0415 - start-up time
+    from timesink.answers.analysis.document import run_list_document  # noqa: PLC0415 - start-up time
 
     if options.view is not None or any((options.sort, options.filter)):
-        first = shlex.quote(answers.runs[0].path)
-        raise UsageError(
-            f"a single table is of one run: {options.path} holds {len(answers.runs)}",
-            f"name one of them: timesink analyze {first} --view {options.view or 'operators'}",
-        )
+        raise _no_single_table(answers, options)
     if form == "json":
         give_json(answers.to_json(), options.output)
     else:
         give_document(run_list_document(answers), form, options.output)
+
+
+def _no_single_table(answers: RunList, options: argparse.Namespace) -> UsageError:
+    """Why there is no table of several runs."""
+    first = shlex.quote(answers.runs[0].path)
+    return UsageError(
+        f"a single table is of one run: {options.path} holds {len(answers.runs)}",
+        f"name one of them: timesink analyze {first} --view {options.view or 'operators'}",
+    )

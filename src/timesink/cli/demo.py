@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Analyse the bundled recordings, print the answers and write the reports."""
     from timesink.answers.analysis.document import analysis_document, analysis_report  # noqa: PLC0415 - --help should not wait for it
-    from timesink.answers.analysis.runs import analyze  # noqa: PLC0415
+    from timesink.answers.analysis.report import analyze  # noqa: PLC0415
     from timesink.answers.comparison.document import comparison_document  # noqa: PLC0415
     from timesink.answers.comparison.report import compare  # noqa: PLC0415
     from timesink.answers.kernels.document import kernels_document  # noqa: PLC0415

@@ -18,8 +18,8 @@ import polars as pl
 from timesink.errors import OutputError, UnreadableError
 from timesink.formats.csv_text import count_foreign_lines, header_of, microseconds_as_ns, texts_of
 from timesink.formats.finish import conform, finish_trace
-from timesink.formats.packing import SourceFile
 from timesink.formats.read_options import ReadOptions
+from timesink.formats.source_file import SourceFile
 from timesink.formats.written_files import written_aside
 from timesink.model.data_files import csv_rows
 from timesink.model.health import HealthEntry

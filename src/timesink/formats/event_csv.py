@@ -14,8 +14,8 @@ from msgspec import structs
 
 from timesink.formats.chrome import reader as chrome
 from timesink.formats.csv_text import header_of, texts_of
-from timesink.formats.packing import Damage, SourceFile
 from timesink.formats.read_options import Progress, ReadOptions
+from timesink.formats.source_file import Damage, SourceFile
 from timesink.model.trace import Trace
 
 NAME = "event-csv"

@@ -13,7 +13,7 @@ import polars as pl
 
 from timesink.errors import UnreadableError
 from timesink.formats.finish import lane
-from timesink.formats.packing import Damage, SourceFile
+from timesink.formats.source_file import Damage, SourceFile
 from timesink.model.health import HealthEntry
 
 ROWS_AT_ONCE = 100_000

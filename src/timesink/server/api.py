@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from timesink.answers.plugin.query import Query
-from timesink.answers.views import GROUPS, VIEWS
+from timesink.answers.views import GROUPS, VIEWS, find_view
 from timesink.errors import NotFoundError, TimesinkError, UnreadableError, UsageError
 from timesink.formats.small_files import small_content
 from timesink.model.diagnosis import SIDES
@@ -241,7 +241,7 @@ def table(desk: RequestContext, query: Query) -> Encoded:
         from timesink.answers.analysis.report import view_table  # noqa: PLC0415 - start-up time
 
         analysis, start_ns = _analysis_and_start(
-            desk, chosen, report, together=VIEWS[view].per_span
+            desk, chosen, report, together=find_view(view).per_span
         )
         table = view_table(analysis, view, group or None)
         if column:
@@ -265,7 +265,7 @@ def stacks(desk: RequestContext, query: Query) -> Encoded:
         frame = _with_value(frame, "name", operator)
         if dims:
             frame = _with_value(frame, "input_dims", dims)
-        return ViewTable(VIEWS["operators"], frame).block(start_ns=start_ns, rows=rows)
+        return ViewTable(find_view("operators"), frame).block(start_ns=start_ns, rows=rows)
 
     return desk.document(("stacks", chosen.state, operator, dims, rows), make)
 
@@ -275,7 +275,7 @@ def _analysis_and_start(
 ) -> tuple[Analysis, int]:
     """An analysis, and when the whole recording began: of some steps it is not known."""
     from timesink.analyses.memory_curve import recording_start  # noqa: PLC0415 - as above
-    from timesink.answers.analysis.runs import analyze_opened, step_choice  # noqa: PLC0415
+    from timesink.answers.analysis.report import analyze_opened, step_choice  # noqa: PLC0415
 
     run, worker = chosen.run, chosen.worker
     steps = chosen.steps or None

@@ -20,7 +20,7 @@ from timesink.formats.file_names import (
     is_profiler_name,
     stem_of,
 )
-from timesink.formats.packing import open_source
+from timesink.formats.source_file import open_source
 from timesink.model.units import natural
 from timesink.recorder.folder import CONTROL_FOLDER, RecordingFolder
 from timesink.recorder.processes import safe_text
@@ -31,8 +31,9 @@ from timesink.sources.discovery import (
     runs_among,
     stated_rank,
     told_apart,
+    told_runs,
 )
-from timesink.sources.recordings import Recording, told_runs
+from timesink.sources.recordings import Recording
 from timesink.sources.sidecars import TRACE_ENDINGS, run_file_in
 from timesink.sources.watch_folder import INCIDENTS, WATCH_FILE, is_watch
 

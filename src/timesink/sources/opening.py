@@ -10,7 +10,7 @@ import contextlib
 import tempfile
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
@@ -22,8 +22,8 @@ from timesink.errors import TimesinkError, UnreadableError
 from timesink.formats.chrome.container import looks_like_events
 from timesink.formats.chrome.decoder_crew import WORTH_A_WORKER, DecoderCrew
 from timesink.formats.file_names import rank_in_name
-from timesink.formats.packing import open_source
 from timesink.formats.read_options import IsChosen, Progress, ReadOptions
+from timesink.formats.source_file import open_source, read_trace
 from timesink.runtime.workers import Workers, usable_cores
 from timesink.sources.cache import Cache, return_free_memory, save_in_background, wait_until_saved
 from timesink.sources.discovery import Input, input_of
@@ -68,6 +68,28 @@ def open_trace(
         return read_folder(chosen.exported)
     store = Cache.default() if cache else None
     return open_recording(chosen.recording, store, jobs=jobs, progress=progress)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedRun:
+    """The only run at a place: its recordings, and its trace where it has but one."""
+
+    recordings: list[Recording]
+    notes: tuple[str, ...]
+    """What to know about the choice of them."""
+    trace: Trace | None = None
+
+
+def open_run(
+    source: Input, *, cache: bool = True, jobs: int | None = None, progress: Progress | None = None
+) -> OpenedRun:
+    """Look up the only run at a place, and open it where it is one recording, not several ranks."""
+    recordings, notes = source.run
+    if len(recordings) > 1:
+        return OpenedRun(recordings, tuple(notes))
+    store = Cache.default() if cache else None
+    trace = open_recording(recordings[0], store, jobs=jobs, progress=progress, in_background=True)
+    return OpenedRun(recordings, tuple(notes), trace)
 
 
 def open_recording(
@@ -149,8 +171,6 @@ def _read(path: Path, how: ReadOptions) -> Trace:
         if looks_like_events(source.head()):
             crew = DecoderCrew(source, how.jobs, how.brief)
     with crew or contextlib.nullcontext():
-        from timesink.formats.registry import read_trace  # noqa: PLC0415 - the crew works meanwhile
-
         trace = read_trace(path, structs.replace(how, crew=crew))
     if how.brief is None:
         # Who reads in brief reads one trace after the other: the next one needs it again.

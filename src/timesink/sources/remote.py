@@ -17,8 +17,8 @@ from msgspec.structs import replace
 
 from timesink.errors import TimesinkError, UnreadableError, UsageError
 from timesink.formats.file_names import is_profiler_name, rank_in_name
-from timesink.formats.packing import head_of_packed
 from timesink.formats.read_options import Progress
+from timesink.formats.source_file import head_of_packed
 from timesink.formats.stored_names import SCHEMA_VERSION
 from timesink.recorder.folder import CONTROL_FOLDER
 from timesink.sources import sidecars

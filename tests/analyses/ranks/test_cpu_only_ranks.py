@@ -11,7 +11,7 @@ from rank_sets import as_set
 from timesink.analyses.ranks.analysis import analyse_ranks
 from timesink.analyses.ranks.summary import RankSummary, summarise_rank
 from timesink.answers.analysis.document import analysis_document
-from timesink.answers.analysis.runs import analyze_opened
+from timesink.answers.analysis.report import analyze_opened
 from timesink.model.findings import Finding
 from timesink.model.trace import Trace
 from timesink.rules.run_findings import find_all

@@ -23,7 +23,7 @@ from timesink.analyses.ranks.rank_set import (
 )
 from timesink.analyses.ranks.tables import clock_rows, rank_rows
 from timesink.answers.analysis.document import analysis_document
-from timesink.answers.analysis.runs import analyze_opened
+from timesink.answers.analysis.report import analyze_opened
 from timesink.answers.fitness import fitness_sections
 from timesink.model.fitness import COMMUNICATION, IDLE, RANKS
 from timesink.model.trace import Trace

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import timesink
-from timesink.answers.analysis.runs import analyze_opened, missing_steps, step_choice
+from timesink.answers.analysis.report import analyze_opened, missing_steps, step_choice
 
 
 def test_step_choice() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from timesink.analyses.device_utilisation import timeline
 from timesink.analyses.names import short_kernel_name
 from timesink.analyses.steps import average_step, find_steps
 from timesink.answers.analysis import ranks, roofs, tables, time
-from timesink.answers.analysis.report import RECORDED, Analysis, view_table
+from timesink.answers.analysis.report import RECORDED, Analysis, ListedRun, RunList, view_table
 from timesink.answers.analysis.sections import start_side_by_side
 from timesink.answers.analysis.tables import Analysed
 from timesink.answers.fitness import fitness_sections
@@ -402,3 +403,27 @@ def _tone(analysis: Analysis) -> Tone:
     if grave_entries(analysis.health) or not analysis.fitness.answers(IDLE):
         without = "warning"
     return next((_TONES[finding.severity] for finding in analysis.findings), without)
+
+
+# -- several runs --------------------------------------------------------------------------------
+
+
+def run_list_document(answers: RunList) -> Document:
+    """A headline for each run, and the command that shows it alone."""
+    return Document(
+        kind="analysis",
+        title=Path(answers.path).name or answers.path,
+        subject=answers.path,
+        headline=answers.headline,
+        sections=tuple(_run_section(place, run) for place, run in enumerate(answers.runs, start=1)),
+    )
+
+
+def _run_section(place: int, run: ListedRun) -> Section:
+    command = f"timesink analyze {shlex.quote(run.path)}"
+    texts: tuple[Text, ...]
+    if run.analysis is None:
+        texts = (Text(f"Cannot be analysed: {run.reason}", "warning"),)
+    else:
+        texts = (Text(run.analysis.headline), Text(command))
+    return Section(f"run-{place}", run.name, texts)

@@ -24,7 +24,7 @@ from timesink.answers.plugin.query import Query
 from timesink.errors import UnreadableError
 from timesink.formats.chrome.container import cut_pieces, split_end, split_head
 from timesink.formats.chrome.writer import Event, as_number, number_lanes, write_chrome_json
-from timesink.formats.packing import Damage, SourceFile, open_source
+from timesink.formats.source_file import Damage, SourceFile, open_source
 from timesink.model.trace import Trace
 
 # Utilisation over time as counter events of the Chrome format.

@@ -32,8 +32,8 @@ from timesink.formats.chrome.columns import (
 )
 from timesink.formats.chrome.container import PieceText, cut_pieces, split_end, split_head
 from timesink.formats.chrome.repair import mend_piece, mend_text
-from timesink.formats.packing import Damage, SourceFile
 from timesink.formats.read_options import IsChosen, Progress
+from timesink.formats.source_file import Damage, SourceFile
 from timesink.model.vendors import DEVICE_CATEGORIES, FLOW_CATEGORIES, HOST_CATEGORIES
 
 Fields = list[tuple[Any, ...]]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from timesink.formats.packing import SourceFile
 from timesink.formats.read_options import IsChosen, Progress
+from timesink.formats.source_file import SourceFile
 from timesink.runtime.workers import Workers, usable_cores
 
 if TYPE_CHECKING:

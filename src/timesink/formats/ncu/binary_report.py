@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from timesink.errors import UnreadableError
-from timesink.formats.packing import SourceFile
+from timesink.formats.source_file import SourceFile
 from timesink.recorder.ncu.executable import find_ncu
 from timesink.recorder.ncu.plan import REPORT_SUFFIX, command_line, import_commands
 from timesink.recorder.ncu.table import PLAIN_NUMBERS, TABLE_HEAD

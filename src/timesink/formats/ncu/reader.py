@@ -28,8 +28,8 @@ from timesink.formats.ncu.pages import (
     has_header,
     looks_like_text_page,
 )
-from timesink.formats.packing import Damage, SourceFile, packing_health
 from timesink.formats.read_options import ReadOptions
+from timesink.formats.source_file import Damage, SourceFile, packing_health
 from timesink.model.health import HealthEntry
 from timesink.model.trace import Metadata, Trace
 from timesink.model.vendors import NVIDIA
