@@ -21,8 +21,7 @@ from timesink.analyses.behaviour.anatomy import (
 )
 from timesink.comparison.causes.diagnosis import attribution, find_causes
 from timesink.comparison.results import CycleTimes, Pair, Process
-from timesink.comparison.steps.times import time_rows
-from timesink.comparison.steps.verdict import compare_roles
+from timesink.comparison.steps.verdict import compare_roles, time_rows
 from timesink.model.diagnosis import Component
 from timesink.model.findings import Finding
 

@@ -16,8 +16,14 @@ from timesink.comparison.steps.sides import (
     with_matching_devices,
     with_places,
 )
-from timesink.comparison.steps.times import cycle_spans, cycle_times, family_rows, time_rows
-from timesink.comparison.steps.verdict import cycle_change, unrecorded_in
+from timesink.comparison.steps.verdict import (
+    cycle_change,
+    cycle_spans,
+    cycle_times,
+    family_rows,
+    time_rows,
+    unrecorded_in,
+)
 from timesink.model.diagnosis import SteadyTimes
 from timesink.model.schema import BEHAVIOUR, NO_DEVICE
 

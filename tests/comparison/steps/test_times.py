@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from behaviour_rows import behaviour
 from timesink.comparison.results import TIMES, key_findings
-from timesink.comparison.steps.times import time_rows
+from timesink.comparison.steps.verdict import time_rows
 
 SYNC = {"function": "cudaStreamSynchronize", "metric": None, "function_class": "cpu_sync"}
 

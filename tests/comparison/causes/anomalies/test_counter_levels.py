@@ -10,7 +10,7 @@ import pytest
 
 from shared_resources import Side, anomalies, pair
 from timesink.analyses.behaviour.anatomy import LEVELS, PART_TIMES, PLACE_TIMES, Anatomy
-from timesink.comparison.causes.counter_levels import CounterReading, harmful_chances, readings
+from timesink.comparison.causes.resources import CounterReading, harmful_chances, readings
 from timesink.comparison.results import WITHIN, Pair
 from timesink.rules.counter_names import resource_of
 
