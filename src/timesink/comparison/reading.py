@@ -13,7 +13,7 @@ import polars as pl
 
 from timesink.analyses.behaviour import mend_table, of_cycles_alone
 from timesink.analyses.behaviour.anatomy import Anatomy, only_cycles
-from timesink.analyses.behaviour.cycle_places import with_calls
+from timesink.analyses.behaviour.recorded_anatomy import with_calls
 from timesink.comparison.inputs import LEFT_OUT, RecordingRef, SideReadOptions
 from timesink.comparison.prefetch import CycleSearch, Helpers
 from timesink.comparison.repeated_runs import timed_runs

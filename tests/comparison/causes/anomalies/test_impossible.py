@@ -10,7 +10,8 @@ import pytest
 
 import slowed
 from shared_resources import Side, both, pair
-from timesink.analyses.behaviour.anatomy import LEVELS, PART_TIMES, PLACE_TIMES, Anatomy
+from timesink.analyses.behaviour.anatomy import PART_TIMES, PLACE_TIMES, Anatomy
+from timesink.analyses.behaviour.counters import LEVELS
 from timesink.comparison.causes.diagnosis import diagnose
 from timesink.comparison.causes.resources import impossible_levels, without_impossible
 
