@@ -32,9 +32,9 @@ from null_pairs import ALTERNATE, AS_PARTS, HALVES, LOOKS, NullPair, null_pairs
 from run import markdown_table
 from timesink.comparison.results import Pair, Process
 from timesink.comparison.steps.verdict import compare_roles
-from timesink.lab.faults import Expected
-from timesink.lab.score import DiagnosisAnswer, answer_of, diagnose_pairs, misses
 from timesink.model.diagnosis import Diagnosis
+from timesink_lab.faults import Expected
+from timesink_lab.score import DiagnosisAnswer, answer_of, diagnose_pairs, misses
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 PAGE = REPOSITORY / "docs" / "accuracy" / "diagnosis.md"

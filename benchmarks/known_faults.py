@@ -10,8 +10,8 @@ from pathlib import Path
 import timesink
 from timesink.answers.comparison.report import compare
 from timesink.comparison.results import Pair, Process
-from timesink.lab.faults import Expected
-from timesink.lab.score import cases_of, fault_files
+from timesink_lab.faults import Expected
+from timesink_lab.score import cases_of, fault_files
 
 PROCESS = ", process "
 """Between the name of a run and that of a process of it."""

@@ -26,8 +26,10 @@ import numpy as np
 from tables import markdown_table
 from timesink.analyses.ranks.analysis import RanksAnalysis, analyse_ranks
 from timesink.analyses.ranks.summary import RankSummary, summarise_rank
-from timesink.lab.ranks import CAUSE_OF_KIND, KINDS, Answer, Plan, Straggler, Truth, ranks_and_truth
-from timesink.lab.score import Rate, rate_of
+from timesink_lab.ranks.generated import ranks_and_truth
+from timesink_lab.ranks.plan import CAUSE_OF_KIND, KINDS, Plan, Straggler
+from timesink_lab.ranks.truth import Answer, Truth
+from timesink_lab.score import Rate, rate_of
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "accuracy" / "ranks.md"
 LAYOUTS: Mapping[str, Mapping[str, Any]] = {

@@ -9,9 +9,9 @@ from typing import Any
 import polars as pl
 
 from timelines import trace_of
-from timesink.analyses.behaviour import Classes
+from timesink.analyses.behaviour.classes import Classes
 from timesink.analyses.behaviour.table import Behaviour, behaviour_table
-from timesink.analyses.cycles import SCHEMA, Cycles
+from timesink.analyses.cycles.spans import SCHEMA, Cycles
 from timesink.model.schema import COUNTERS
 from timesink.model.trace import Trace
 

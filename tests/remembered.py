@@ -26,7 +26,8 @@ from timesink.comparison.inputs import RecordingRef
 from timesink.comparison.prefetch import CycleSearch
 from timesink.comparison.results import Pair, Process, Run
 from timesink.comparison.steps import verdict
-from timesink.formats import ReadOptions, registry
+from timesink.formats import registry
+from timesink.formats.read_options import ReadOptions
 from timesink.model.diagnosis import Diagnosis
 from timesink.model.trace import Trace
 from timesink.sources.discovery import Input

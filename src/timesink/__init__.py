@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from timesink.version import __version__
 
 if TYPE_CHECKING:
-    from timesink.analyses.work import Work
+    from timesink.analyses.work.formulas import Work
     from timesink.analyses.work.own_formulas import formula
     from timesink.answers.analysis.runs import analyze
     from timesink.answers.behaviour import behaviour
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _PUBLIC = {
     "Trace": ("timesink.model.trace", "Trace"),
-    "Work": ("timesink.analyses.work", "Work"),
+    "Work": ("timesink.analyses.work.formulas", "Work"),
     "TimesinkError": ("timesink.errors", "TimesinkError"),
     "formula": ("timesink.analyses.work.own_formulas", "formula"),
     "find_recordings": ("timesink.sources.discovery", "find_recordings"),

@@ -5,7 +5,8 @@ from __future__ import annotations
 from cases import DATA_LOADER, MAIN, STEP, C, K, O, R, host_event, read
 from timesink.answers.analysis.report import headline
 from timesink.model.findings import Finding
-from timesink.rules import find_all, idle
+from timesink.rules import idle
+from timesink.rules.run_findings import find_all
 
 LAUNCH = R(5, 5, c=1)
 

@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from timesink.analyses.ranks import ranks_of_traces
 from timesink.analyses.ranks.causes import CAUSES
 from timesink.analyses.ranks.causes import late as late_rank
 from timesink.analyses.ranks.lateness import Panel
+from timesink.analyses.ranks.rank_set import ranks_of_traces
 from timesink.answers.analysis import ranks as words
 from timesink.answers.analysis.document import PAGES, analysis_document
 from timesink.answers.analysis.report import Analysis

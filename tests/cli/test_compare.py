@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from compared_runs import SLOW_CLOCK, process_table, write_case, write_table, write_timeline
-from timesink.analyses.cycles import METHODS
+from timesink.analyses.cycles.spans import METHODS
 from timesink.cli import options as cli_options
-from timesink.cli import parts_of
+from timesink.cli.command_line import parts_of
 from timesink.comparison.pairing import CYCLE_TYPES
 
 Run = Callable[..., Any]

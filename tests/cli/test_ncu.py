@@ -474,7 +474,7 @@ def test_program_that_fails_and_report_that_goes_elsewhere(run, program: Program
 def test_no_profiler(decline, program: Program, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("TIMESINK_NCU")
     monkeypatch.setenv("PATH", "")
-    monkeypatch.setattr("timesink.recorder.ncu._PLACES", ())
+    monkeypatch.setattr("timesink.recorder.ncu.executable._PLACES", ())
     message, hint = decline("ncu", "--", sys.executable, program())
     assert "ncu) is not installed" in message
     assert "--ncu PATH or TIMESINK_NCU" in hint

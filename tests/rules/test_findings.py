@@ -25,8 +25,8 @@ from timesink.comparison.gate.verdict import Limit, unseen_pct
 from timesink.comparison.results import Process
 from timesink.model.diagnosis import Component, CycleTime
 from timesink.model.findings import Evidence, Finding
-from timesink.rules import Steps
 from timesink.rules.counter_names import capacity_of, hardware_of, plain_name, without_pid
+from timesink.rules.steps import Steps
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,11 @@ from __future__ import annotations
 import polars as pl
 
 import timesink
-from timesink.rules import find_all, longest_by_name, make_finding, rules_for
 from timesink.rules.communication import advice_on, why_late
 from timesink.rules.kernel_use import advise
+from timesink.rules.register import make_finding, rules_for
+from timesink.rules.run_findings import find_all
+from timesink.rules.steps import longest_by_name
 
 
 def test_why_late() -> None:

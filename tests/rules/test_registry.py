@@ -10,7 +10,7 @@ import pytest
 
 import timesink.rules
 from timesink.model.findings import CAUSES
-from timesink.rules import catalogue, make_finding, rules_for
+from timesink.rules.register import catalogue, make_finding, rules_for
 
 HOME = Path(timesink.rules.__file__).parent
 GAPS = {

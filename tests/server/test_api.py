@@ -20,11 +20,11 @@ from ab_runs import Bench, planned_runs
 from asking import Browser
 from builders import kineto, launch, operator, training_trace, write
 from timesink.answers.comparison.history_rows import add_runs
-from timesink.formats import Progress
+from timesink.formats.read_options import Progress
 from timesink.recorder.folder import RecordingFolder
-from timesink.sources import Recording
 from timesink.sources.ab_folder import read_ab, write_ab
 from timesink.sources.opening import Opened, open_each
+from timesink.sources.recordings import Recording
 
 UNET = {"run": "unet", "worker": "unet_train", "span": "default"}
 LONG_AGO = 1_700_000_000

@@ -13,11 +13,11 @@ import pytest
 
 from builders import kineto, operator, training_trace, write
 from timesink.errors import NotFoundError, UnreadableError
-from timesink.formats import Progress
+from timesink.formats.read_options import Progress
 from timesink.server.library import KeptValue, RunLibrary
 from timesink.server.runs import ReachableFiles, ServedRun
-from timesink.sources import Recording
 from timesink.sources.opening import Opened, open_each
+from timesink.sources.recordings import Recording
 
 
 def record(place: Path, steps: int = 1) -> Path:

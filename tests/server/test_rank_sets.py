@@ -16,8 +16,8 @@ from timesink.runtime.engine import Call, Done
 from timesink.server.jobs import Report
 from timesink.server.library import RunLibrary
 from timesink.server.runs import ReachableFiles, ServedRun
-from timesink.sources import Recording
 from timesink.sources.opening import open_trace
+from timesink.sources.recordings import Recording
 
 RECORDINGS = [Recording(Path(f"rank{rank}.json"), f"rank{rank}") for rank in range(4)]
 

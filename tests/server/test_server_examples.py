@@ -7,7 +7,7 @@ from pathlib import Path
 
 from starlette.requests import Request
 
-from timesink.answers.plugin import Query
+from timesink.answers.plugin.query import Query
 from timesink.model.host_names import allowed_hosts, is_allowed
 from timesink.server.app import clean_prefix
 from timesink.server.former import VIEWS, former_routes, load_view
@@ -15,7 +15,7 @@ from timesink.server.jobs import Jobs, Report, in_thread
 from timesink.server.library import RunLibrary
 from timesink.server.replies import parameters, reply_to, row_limit
 from timesink.server.runs import ReachableFiles, log_folders, span_of
-from timesink.sources import Recording
+from timesink.sources.recordings import Recording
 
 
 def request(query: bytes = b"") -> Request:

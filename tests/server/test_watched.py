@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from asking import Browser
-from timesink.answers.watch_status import status_document
 from timesink.output.terminal import to_text
 from timesink.sources.watch_folder import STATUS_FILE
+from timesink.watcher.status import status_document
 from watch_folders import INCIDENT, WatchedProgram
 
 

@@ -18,8 +18,9 @@ import timesink
 from answers import as_text
 from builders import training_trace, write
 from timesink.errors import OutputError, UsageError
-from timesink.formats import DESCRIPTION, registry
 from timesink.formats import parquet_folder as folder_module
+from timesink.formats import registry
+from timesink.formats.stored_names import DESCRIPTION
 from timesink.sources import cache as cache_module
 from timesink.sources.cache import Cache, Entry
 

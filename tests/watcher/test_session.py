@@ -13,10 +13,10 @@ import polars as pl
 import pytest
 
 from live_cycles import MadeCycles
-from timesink.analyses.expected.model import learn_live
 from timesink.errors import TimesinkError
 from timesink.recorder.watch_plan import WatchPlan
 from timesink.watcher import incident_desk, journal, program, recordings, session
+from timesink.watcher.expected.model import learn_live
 from timesink.watcher.journal import WatchFolder, obey_commands
 from timesink.watcher.tasks import _learn_rows
 

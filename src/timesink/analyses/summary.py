@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from timesink.analyses.behaviour import BehaviourCounts, count_behaviour
+from timesink.analyses.behaviour.summary import BehaviourCounts, count_behaviour
 from timesink.analyses.columns import event_ranges
 from timesink.analyses.kernels.calls import call_time, kernel_calls, sampling_of, with_weights
 from timesink.model import intervals

@@ -9,23 +9,22 @@ from typing import Any
 
 import polars as pl
 
-from timesink.analyses.behaviour import (
-    Classes,
+from timesink.analyses.behaviour.calls import without_recorders_ranges
+from timesink.analyses.behaviour.classes import Classes, load_classes
+from timesink.analyses.behaviour.summary import (
     counter_summary,
     distinct_texts,
     function_summary,
-    load_classes,
     metric_summary,
 )
-from timesink.analyses.behaviour.calls import without_recorders_ranges
 from timesink.analyses.behaviour.table import behaviour_table
-from timesink.analyses.cycles import Cycles
 from timesink.analyses.cycles.search import find_cycles
+from timesink.analyses.cycles.spans import Cycles
 from timesink.answers.tables import short_labels
 from timesink.answers.views import listed_table
 from timesink.comparison.reading import with_faults
 from timesink.errors import UnreadableError, UsageError
-from timesink.formats import Progress
+from timesink.formats.read_options import Progress
 from timesink.model import units
 from timesink.model.schema import HOST_DEVICE
 from timesink.model.trace import Trace

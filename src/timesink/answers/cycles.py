@@ -10,16 +10,16 @@ from typing import Any
 
 import polars as pl
 
-from timesink.analyses.cycles import SCHEMA as SCHEMA_OF_CYCLES
-from timesink.analyses.cycles import Candidate, Cycles, has_host_spans
 from timesink.analyses.cycles.search import cycle_summary, find_cycles
+from timesink.analyses.cycles.spans import SCHEMA as SCHEMA_OF_CYCLES
+from timesink.analyses.cycles.spans import Candidate, Cycles, has_host_spans
 from timesink.analyses.damage import refusing_damage
 from timesink.analyses.fitness import recording_fitness
 from timesink.analyses.names import short_kernel_name
 from timesink.answers.fitness import fitness_of_sides, fitness_sections
 from timesink.answers.views import listed_table
 from timesink.errors import TimesinkError
-from timesink.formats import Progress
+from timesink.formats.read_options import Progress
 from timesink.formats.small_files import encode_json
 from timesink.model import units
 from timesink.model.fitness import FIT, STEP_TIME, Fitness

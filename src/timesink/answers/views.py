@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from timesink.errors import UsageError
-from timesink.model import csv_rows
+from timesink.model.data_files import csv_rows
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from timesink.analyses.ranks import RankSet
+    from timesink.analyses.ranks.rank_set import RankSet
     from timesink.model.trace import Trace
     from timesink.output.blocks import Table
 
@@ -144,7 +144,7 @@ class View:
     @property
     def per_span(self) -> bool:
         """Whether the analysis takes all ranks of a run instead of one trace."""
-        return self.place.startswith("ranks:")
+        return self.place.startswith("ranks.")
 
     @property
     def is_played(self) -> bool:
@@ -165,7 +165,7 @@ class View:
     def table(self, trace: Trace, group_by: str = "", ranks: RankSet | None = None) -> pl.DataFrame:
         """The table of a trace, or of all ranks of its run for one that compares them."""
         if self.per_span:
-            from timesink.analyses.ranks import ranks_of_traces  # noqa: PLC0415 - few need it
+            from timesink.analyses.ranks.rank_set import ranks_of_traces  # noqa: PLC0415 - few need it
 
             traces = {trace.metadata.worker or "worker0": trace}
             return self.analysis(ranks or ranks_of_traces(traces))

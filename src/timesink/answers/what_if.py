@@ -30,7 +30,7 @@ from timesink.answers.fitness import fitness_sections
 from timesink.answers.tables import sentence
 from timesink.answers.views import NO_PATH, listed_table, parts_of
 from timesink.errors import UnreadableError
-from timesink.formats import Progress
+from timesink.formats.read_options import Progress
 from timesink.formats.small_files import encode_json
 from timesink.model import units
 from timesink.model.fitness import CRITICAL_PATH

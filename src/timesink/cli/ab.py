@@ -29,7 +29,8 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from timesink.cli import compare, log_line, print_stderr
+from timesink.cli import compare
+from timesink.cli.command_line import log_line, print_stderr
 from timesink.cli.options import (
     add_force,
     add_limit,

@@ -17,7 +17,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from timesink.answers.views import GROUPS, VIEWS, check_group
-from timesink.cli import print_stderr
+from timesink.cli.command_line import print_stderr
 from timesink.cli.options import (
     add_engine_options,
     add_format,
@@ -107,7 +107,7 @@ def run(options: argparse.Namespace) -> int:
             print_stderr("; ".join(filter(None, (absent.reason, absent.hint))))
         give_frame(table.for_programs(form, options.top), form, options.output)
         return 0
-    from timesink.answers.analysis.document import analysis_document, analysis_report, view_document  # noqa: PLC0415
+    from timesink.answers.analysis.document import analysis_document, analysis_report, view_document  # noqa: PLC0415 - start-up time
 
     if form == "html":
         give(analysis_report(analysis, rows=options.top), options.output)
@@ -124,7 +124,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _give_list(answers: RunList, form: str, options: argparse.Namespace) -> None:
     """Hand over one answer for each of several runs."""
-    from timesink.answers.analysis.runs import run_list_document  # noqa: PLC0415
+    from timesink.answers.analysis.runs import run_list_document  # noqa: PLC0415 - start-up time
 
     if options.view is not None or any((options.sort, options.filter)):
         first = shlex.quote(answers.runs[0].path)

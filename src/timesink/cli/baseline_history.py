@@ -145,7 +145,7 @@ def run_baseline(options: argparse.Namespace) -> int:
         baseline_store.remove_baseline(options.name, store)
         print(f"Removed {baseline_store.reference(baseline_store.checked_name(options.name))}")
     else:
-        from timesink.answers.comparison.budget_file import starting_budgets  # noqa: PLC0415
+        from timesink.answers.comparison.budget_file import starting_budgets  # noqa: PLC0415 - start-up time
 
         check_answer(options, "text", options.run)
         if baseline_store.is_reference(options.run):
@@ -180,7 +180,7 @@ def _add(options: argparse.Namespace) -> None:
 @contextmanager
 def _side_options(options: argparse.Namespace) -> Iterator[SideReadOptions]:
     """How recordings are read, with a bar meanwhile."""
-    from timesink.comparison.inputs import SideReadOptions  # noqa: PLC0415
+    from timesink.comparison.inputs import SideReadOptions  # noqa: PLC0415 - start-up time
     from timesink.comparison.prefetch import CycleSearch  # noqa: PLC0415
 
     finding = CycleSearch(options.marker, options.by)
@@ -189,7 +189,7 @@ def _side_options(options: argparse.Namespace) -> Iterator[SideReadOptions]:
 
 
 def _list(entries: Sequence[Listed], options: argparse.Namespace) -> None:
-    from timesink.answers.comparison.baselines import plain, row  # noqa: PLC0415
+    from timesink.answers.comparison.baselines import plain, row  # noqa: PLC0415 - start-up time
     from timesink.comparison.gate.baseline_store import reference, store_at  # noqa: PLC0415
 
     series = store_at(options.store).series()

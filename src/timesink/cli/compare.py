@@ -26,7 +26,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from timesink.answers.comparison.naming import pair_title
-from timesink.cli import outputs, print_stderr
+from timesink.cli import outputs
+from timesink.cli.command_line import print_stderr
 from timesink.cli.options import (
     add_cycle_options,
     add_cycle_type,
@@ -51,8 +52,8 @@ from timesink.errors import (
     UsageError,
 )
 from timesink.model import units
-from timesink.sources import without_password
 from timesink.sources.ab_folder import is_ab
+from timesink.sources.places import without_password
 
 if TYPE_CHECKING:
     from timesink.answers.comparison.budget_file import Budget
@@ -106,7 +107,7 @@ def _gate_for(
         raise _nothing_to_judge(_TOLD_APART)
     results: tuple[Finding, ...] = ()
     if budgets is not None:
-        from timesink.answers.comparison.budgets import evaluate  # noqa: PLC0415
+        from timesink.answers.comparison.budgets import evaluate  # noqa: PLC0415 - start-up time
 
         results = evaluate(budgets, comparison)
     limit = options.fail_on if _is_asked(options) else Limit()
@@ -130,7 +131,7 @@ def _handed_over(give: Callable[[], None], stream: TextIO) -> None:
 
 def _junit(gate: Gate) -> str:
     """The gate as JUnit XML, of now and here."""
-    from timesink.answers.comparison.gate import gate_xml  # noqa: PLC0415
+    from timesink.answers.comparison.gate import gate_xml  # noqa: PLC0415 - start-up time
 
     return gate_xml(gate, datetime.now(), socket.gethostname())  # noqa: DTZ005 - it has no zone
 
@@ -178,16 +179,16 @@ def _answer(
 
         return comment_md(comparison, gate, _command_of(options, "--format", "report"))
     if form == "report":
-        from timesink.answers.comparison.published_report import comparison_md  # noqa: PLC0415
+        from timesink.answers.comparison.published_report import comparison_md  # noqa: PLC0415 - start-up time
 
         return comparison_md(comparison).removesuffix("\n")
     if form == "junit" and gate is not None:  # this format has one
         return _junit(gate)
-    from timesink.answers.comparison.document import comparison_document, indented_json  # noqa: PLC0415
+    from timesink.answers.comparison.document import comparison_document, indented_json  # noqa: PLC0415 - start-up time
 
     if form == "json":
         return indented_json(comparison, gate)
-    from timesink.output.html import report_html  # noqa: PLC0415
+    from timesink.output.html import report_html  # noqa: PLC0415 - start-up time
 
     return report_html(comparison_document(comparison, gate))
 
@@ -195,15 +196,15 @@ def _answer(
 def _error_answer(form: str, gate: Gate, error: TimesinkError) -> str | None:
     """What test results, comments, pages and JSON show of runs that cannot be compared."""
     if form == "md":
-        from timesink.answers.comparison.gate import gate_md  # noqa: PLC0415
+        from timesink.answers.comparison.gate import gate_md  # noqa: PLC0415 - start-up time
 
         return gate_md(gate)
     if form == "json":
-        from timesink.answers.comparison.document import error_json  # noqa: PLC0415
+        from timesink.answers.comparison.document import error_json  # noqa: PLC0415 - start-up time
 
         return error_json(gate, error)
     if form == "html":
-        from timesink.answers.comparison.gate import error_document  # noqa: PLC0415
+        from timesink.answers.comparison.gate import error_document  # noqa: PLC0415 - start-up time
         from timesink.output.html import report_html  # noqa: PLC0415
 
         return report_html(error_document(gate, error))
@@ -239,7 +240,7 @@ def _give_answer(
     """Say it on the screen or in one file."""
     _keep_sources(comparison, options.output)
     if form == "text":
-        from timesink.answers.comparison import document as documents  # noqa: PLC0415
+        from timesink.answers.comparison import document as documents  # noqa: PLC0415 - start-up time
         from timesink.output import terminal  # noqa: PLC0415
 
         top = options.top or documents.TOP
@@ -255,11 +256,11 @@ def _give_answer(
         else:
             _give(terminal.to_text(document), options.output)
     elif form == "csv":
-        from timesink.answers.comparison.values import table_csv  # noqa: PLC0415
+        from timesink.answers.comparison.values import table_csv  # noqa: PLC0415 - start-up time
 
         compared_pair = _only_pair(comparison)
         if options.view is not None:
-            from timesink.answers.comparison.document import program_csv  # noqa: PLC0415
+            from timesink.answers.comparison.document import program_csv  # noqa: PLC0415 - start-up time
 
             _give(program_csv(compared_pair, options.view, options.top), options.output)
             return
@@ -284,7 +285,7 @@ def _only_pair(comparison: Comparison) -> Pair:
         # Groups of roles are what they are; of other pairs one can be named.
         which, choose = f"of {len(comparison.exploration.clusters)} groups of processes", ""
     else:
-        from timesink.answers.comparison.naming import as_options, choices_of, pair_names  # noqa: PLC0415
+        from timesink.answers.comparison.naming import as_options, choices_of, pair_names  # noqa: PLC0415 - start-up time
 
         which = units.join_names(pair_names(comparison.all_pairs), 4, "; ")
         options = as_options(choices_of(comparison))
@@ -306,7 +307,7 @@ def _nothing_to_compare() -> NotFoundError:
 
 def _said_of_table(compared_pair: Pair, table: str | None) -> Iterator[str]:
     """That a CSV holds times where nobody asked for them, or why it holds no rows."""
-    from timesink.answers.comparison.values import table_of  # noqa: PLC0415
+    from timesink.answers.comparison.values import table_of  # noqa: PLC0415 - start-up time
 
     if table is None and table_of(compared_pair, None) == "times":
         yield (
@@ -314,7 +315,7 @@ def _said_of_table(compared_pair: Pair, table: str | None) -> Iterator[str]:
             "time of each function (--table times)"
         )
     if table == "families" and compared_pair.families.is_empty():
-        from timesink.answers.comparison.changes import NO_FAMILIES  # noqa: PLC0415
+        from timesink.answers.comparison.changes import NO_FAMILIES  # noqa: PLC0415 - start-up time
 
         yield f"{pair_title(compared_pair)}: {NO_FAMILIES}"
 
@@ -350,7 +351,7 @@ def _write_folder(
     comparison: Comparison, gate: Gate | None, options: argparse.Namespace, form: str, folder: Path
 ) -> None:
     """Every file of the comparison, or those of one format; of a gate, what it says as well."""
-    from timesink.answers.comparison.document import FORMATS, files_of  # noqa: PLC0415
+    from timesink.answers.comparison.document import FORMATS, files_of  # noqa: PLC0415 - start-up time
 
     formats = (form,) if form else FORMATS
     files = list(files_of(comparison, formats, options.table, options.top, gate))
@@ -475,7 +476,7 @@ def run(options: argparse.Namespace) -> int:
 
 def say_gate(gate: Gate, options: argparse.Namespace) -> int:
     """Say whether it passes, on standard error; the exit code that says it as well."""
-    from timesink.answers.comparison.gate import screen  # noqa: PLC0415
+    from timesink.answers.comparison.gate import screen  # noqa: PLC0415 - start-up time
 
     _say([screen(gate)])
     is_open = gate.exit_code == TimesinkError.exit_code
@@ -493,7 +494,7 @@ def _give_error(
     """What a gate says of runs that cannot be compared, or of budgets that cannot be read."""
     if not _needs_gate(options, form):
         return
-    from timesink.answers.comparison.gate_result import gate_of_error  # noqa: PLC0415
+    from timesink.answers.comparison.gate_result import gate_of_error  # noqa: PLC0415 - start-up time
 
     subject, gate_options = " vs ".join(options.paths), " ".join(_gate_options(options))
     gate = gate_of_error(error, subject, options=gate_options, command=_command_of(options))

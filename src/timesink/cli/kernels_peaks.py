@@ -10,7 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from timesink.cli import outputs, print_stderr
+from timesink.cli import outputs
+from timesink.cli.command_line import print_stderr
 from timesink.cli.options import (
     add_choice,
     add_format,
@@ -143,12 +144,12 @@ def run_kernels(options: argparse.Namespace) -> int:
     if form in _DATA:
         _give_data(reports, options, form)
     elif form in _DRAWN:
-        from timesink.answers.kernels.pictures import draw  # noqa: PLC0415
+        from timesink.answers.kernels.pictures import draw  # noqa: PLC0415 - start-up time
         from timesink.output.pictures import to_svg  # noqa: PLC0415
 
         drawing = draw(reports, options.picture)
         if form == "png":
-            from timesink.output.png import to_png  # noqa: PLC0415
+            from timesink.output.png import to_png  # noqa: PLC0415 - start-up time
 
             outputs.write_bytes(to_png(drawing), options.output)
         else:
@@ -200,7 +201,7 @@ def _refusal(report: KernelReport) -> TimesinkError | None:
 
 def _give_data(reports: Sequence[KernelReport], options: argparse.Namespace, form: str) -> None:
     """For programs: the whole answer as JSON, or a table with every column."""
-    from timesink.answers.kernels.report import runs_dict  # noqa: PLC0415
+    from timesink.answers.kernels.report import runs_dict  # noqa: PLC0415 - start-up time
 
     if form == "json" and options.by is None and not options.calls:
         answer = reports[0].to_dict() if len(reports) == 1 else runs_dict(reports)
@@ -211,7 +212,7 @@ def _give_data(reports: Sequence[KernelReport], options: argparse.Namespace, for
 
 def _table(reports: Sequence[KernelReport], options: argparse.Namespace) -> pl.DataFrame:
     """Calls or groups that were asked for; of several runs without `--by`, one row per run."""
-    from timesink.answers.kernels import tables  # noqa: PLC0415
+    from timesink.answers.kernels import tables  # noqa: PLC0415 - start-up time
     from timesink.answers.kernels.report import without_noise  # noqa: PLC0415
 
     choice = tables.KernelChoice(options.sort or "time", options.top, options.min_share)
@@ -224,7 +225,7 @@ def _table(reports: Sequence[KernelReport], options: argparse.Namespace) -> pl.D
 
 def _give_words(reports: Sequence[KernelReport], options: argparse.Namespace, form: str) -> None:
     """For people: as text, Markdown or a page; tables and calls also alone."""
-    from timesink.answers.kernels import tables  # noqa: PLC0415
+    from timesink.answers.kernels import tables  # noqa: PLC0415 - start-up time
     from timesink.answers.kernels.document import groups_document, kernels_document, one_table  # noqa: PLC0415
     from timesink.answers.tables import frame_document  # noqa: PLC0415
     from timesink.output.terminal import to_text  # noqa: PLC0415
@@ -351,7 +352,7 @@ def _measure_peaks(options: argparse.Namespace) -> int:
         ),
     )
     try:
-        from timesink.answers.peaks import measured_document, peaks_dict  # noqa: PLC0415
+        from timesink.answers.peaks import measured_document, peaks_dict  # noqa: PLC0415 - start-up time
     except ModuleNotFoundError:
         # Beside PyTorch alone there is nothing to lay out a table with.
         print(peaks_csv([row]))
@@ -367,7 +368,7 @@ def _measure_peaks(options: argparse.Namespace) -> int:
 
 def _kept_peaks(options: argparse.Namespace) -> tuple[DevicePeaks, ...]:
     """What was measured before, on other devices; a broken file is replaced by `--force` alone."""
-    from timesink.analyses.kernels.peaks import measured_peaks  # noqa: PLC0415
+    from timesink.analyses.kernels.peaks import measured_peaks  # noqa: PLC0415 - start-up time
 
     try:
         return measured_peaks()
@@ -378,7 +379,7 @@ def _kept_peaks(options: argparse.Namespace) -> tuple[DevicePeaks, ...]:
 
 
 def _keep_peaks(path: Path, text: str) -> None:
-    from timesink.formats import written_aside  # noqa: PLC0415
+    from timesink.formats.written_files import written_aside  # noqa: PLC0415 - start-up time
 
     if outputs.is_stream(path):
         outputs.save(outputs.as_bytes(text), path)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from timesink.cli.outputs import ReadingBar
 from timesink.errors import UsageError
-from timesink.formats import Progress
+from timesink.formats.read_options import Progress
 from timesink.runtime.engine import ENGINES, Engine, engine_of
 
 if TYPE_CHECKING:

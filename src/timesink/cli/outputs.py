@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from timesink.cli import print_stderr
+from timesink.cli.command_line import print_stderr
 from timesink.errors import OutputError, UsageError
-from timesink.formats import BASELINE_ENDING, is_folder, make_folder
+from timesink.formats.stored_names import BASELINE_ENDING, is_folder
+from timesink.formats.written_files import make_folder
 
 if TYPE_CHECKING:
     import polars as pl
@@ -188,11 +189,11 @@ def give_document(
         else:
             give(terminal.to_text(document, width or terminal.FILE_WIDTH), path)
     elif form == "md":
-        from timesink.output.markdown import to_markdown  # noqa: PLC0415
+        from timesink.output.markdown import to_markdown  # noqa: PLC0415 - start-up time
 
         give(to_markdown(document), path)
     else:
-        from timesink.output.html import report_html  # noqa: PLC0415
+        from timesink.output.html import report_html  # noqa: PLC0415 - start-up time
 
         give(report_html(document), path)
 

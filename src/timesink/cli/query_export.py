@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from timesink.cli import print_stderr
+from timesink.cli.command_line import print_stderr
 from timesink.cli.options import (
     add_force,
     add_input,
@@ -160,7 +160,7 @@ def run_query(options: argparse.Namespace) -> int:
         with TemporaryDirectory(prefix="timesink-", ignore_cleanup_errors=True) as folder:
             file = os.path.join(folder, "answer.arrow")  # noqa: PTH118 - for another process
             limited_call(__name__, "write_answer", (source, options, file), limits)
-            import polars as pl  # noqa: PLC0415
+            import polars as pl  # noqa: PLC0415 - start-up time
 
             return _show(pl.read_ipc(file), options, form)
     except CallEndedError as ended:
@@ -171,7 +171,7 @@ def _show(result: pl.DataFrame, options: argparse.Namespace, form: str) -> int:
     if form in {"json", "csv"}:
         give_frame(result, form, options.output)
         return 0
-    from timesink.answers.tables import frame_document  # noqa: PLC0415
+    from timesink.answers.tables import frame_document  # noqa: PLC0415 - start-up time
 
     on_screen = options.output is None and form == "text"
     give_document(
@@ -217,7 +217,7 @@ def add_export_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_export(options: argparse.Namespace) -> int:
     """Write the trace the options name, in the format the output's name tells."""
-    from timesink.formats.chrome.writer import write_chrome_json  # noqa: PLC0415
+    from timesink.formats.chrome.writer import write_chrome_json  # noqa: PLC0415 - start-up time
     from timesink.formats.parquet_folder import export_folder  # noqa: PLC0415
 
     output: Path = options.output
@@ -233,7 +233,7 @@ def run_export(options: argparse.Namespace) -> int:
     check(output, source, force=options.force)
     trace = _prepare_trace(open_input(source, options), options)
     if as_table:
-        from timesink.formats.behaviour import write_behaviour  # noqa: PLC0415
+        from timesink.formats.behaviour import write_behaviour  # noqa: PLC0415 - start-up time
 
         if not trace.has_behaviour:
             raise UsageError(
@@ -252,7 +252,7 @@ def run_export(options: argparse.Namespace) -> int:
         print(f"Wrote {output} ({written} events)")
         print(f"Next: open it at https://ui.perfetto.dev, or run  timesink info {quoted}")
     else:
-        from timesink.analyses.operators import with_call_stacks  # noqa: PLC0415
+        from timesink.analyses.operators import with_call_stacks  # noqa: PLC0415 - start-up time
 
         export_folder(with_call_stacks(trace), output, force=True)
         print(f"Wrote {output} (one Parquet file per table)")
@@ -266,7 +266,7 @@ def _prepare_trace(trace: Trace, options: argparse.Namespace) -> Trace:
     """The trace on the clock that is asked for, with its path where that is wanted."""
     if not (options.own_clock or options.critical_path):
         return trace
-    from timesink.analyses.replay.own_clock import own_clock, own_timeline  # noqa: PLC0415
+    from timesink.analyses.replay.own_clock import own_clock, own_timeline  # noqa: PLC0415 - start-up time
     from timesink.analyses.timeline.overlays import path_pieces, with_path  # noqa: PLC0415
 
     if not trace.has_timeline:

@@ -6,7 +6,7 @@ import argparse
 import json
 from pathlib import Path
 
-from timesink.cli import print_stderr
+from timesink.cli.command_line import print_stderr
 from timesink.cli.options import (
     CHOICE,
     add_cycle_options,

@@ -12,7 +12,7 @@ from string import ascii_lowercase
 import polars as pl
 
 from timesink.analyses.kernels.peaks import peaks_named
-from timesink.analyses.ranks import RankSet
+from timesink.analyses.ranks.rank_set import RankSet
 from timesink.analyses.ranks.reading import read_ranks, set_of_traces
 from timesink.comparison import inputs, rank_changes
 from timesink.comparison.gate.baseline_store import Baseline, is_reference, load_baseline
@@ -45,7 +45,8 @@ from timesink.comparison.repeated import (
     timed_sides,
 )
 from timesink.comparison.repeated_runs import TimedRun, timed_runs
-from timesink.comparison.results import Comparison, Pair, Process, Run, key_findings
+from timesink.comparison.results import Comparison, Pair, Process, Run
+from timesink.comparison.steps.sides import key_findings
 from timesink.comparison.steps.verdict import compare_roles
 from timesink.errors import NotFoundError, TimesinkError, UsageError
 from timesink.model.diagnosis import SIDES

@@ -11,13 +11,15 @@ from pathlib import Path
 
 from timesink.comparison.prefetch import CycleSearch
 from timesink.errors import UnreadableError, UsageError
-from timesink.formats import Progress, is_folder
 from timesink.formats.file_names import is_named_as_table, rank_in_name
+from timesink.formats.read_options import Progress
+from timesink.formats.stored_names import is_folder
 from timesink.model.trace import Trace
 from timesink.model.units import count_noun
-from timesink.sources import Recording, display_place, folders_below, place_of
 from timesink.sources.ab_folder import refuse_ab
 from timesink.sources.discovery import find_recordings, recordings_in
+from timesink.sources.places import display_place, folders_below, place_of
+from timesink.sources.recordings import Recording
 from timesink.sources.run_facts import (
     find_behaviour_tables,
     is_behaviour_table,

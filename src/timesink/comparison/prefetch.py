@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from timesink.errors import TimesinkError
-from timesink.formats.chrome import WORTH_A_WORKER
+from timesink.formats.chrome.decoder_crew import WORTH_A_WORKER
 from timesink.formats.file_names import is_named_as_table
-from timesink.runtime import Worker, usable_cores
-from timesink.sources import Recording
+from timesink.runtime.workers import Worker, usable_cores
 from timesink.sources.cache import Cache
 from timesink.sources.discovery import find_recordings, recordings_in
 from timesink.sources.opening import key_of
+from timesink.sources.recordings import Recording
 from timesink.sources.sidecars import TRACE_ENDINGS
 
 if TYPE_CHECKING:

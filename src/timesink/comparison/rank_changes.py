@@ -13,13 +13,13 @@ import polars as pl
 
 from timesink.analyses.columns import stack_tables
 from timesink.analyses.communication_calls import ONE_SIDED
-from timesink.analyses.ranks import RankLayout, RankSet
 from timesink.analyses.ranks.analysis import RanksAnalysis
 from timesink.analyses.ranks.collectives import GROUP_KEY
 from timesink.analyses.ranks.lateness import MIN_SHARE, SOURCES
 from timesink.analyses.ranks.own_time import ranges_of, the_ranks
 from timesink.analyses.ranks.rank_clusters import MIN_SHARE as LEAST_APART
 from timesink.analyses.ranks.rank_clusters import far_from_usual, step_mean
+from timesink.analyses.ranks.rank_set import RankLayout, RankSet
 from timesink.analyses.ranks.summary import RankSummary
 from timesink.analyses.statistics.mean_changes import mean_changes
 from timesink.analyses.statistics.significance import ALPHA, false_discovery

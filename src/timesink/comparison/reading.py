@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
 
-from timesink.analyses.behaviour import mend_table, of_cycles_alone
 from timesink.analyses.behaviour.anatomy import Anatomy, only_cycles
 from timesink.analyses.behaviour.recorded_anatomy import with_calls
+from timesink.analyses.behaviour.summary import mend_table, of_cycles_alone
 from timesink.comparison.inputs import LEFT_OUT, RecordingRef, SideReadOptions
 from timesink.comparison.prefetch import CycleSearch, Helpers
 from timesink.comparison.repeated_runs import timed_runs
@@ -27,10 +27,10 @@ from timesink.model.recorded_run import RecordedRun, recorded_run
 from timesink.model.schema import host_and_pid
 from timesink.model.trace import Trace
 from timesink.model.units import count_noun, natural
-from timesink.sources import Recording
 from timesink.sources.cache import Cache, wait_until_saved
 from timesink.sources.kept_answers import KeptAnswer, Tables, from_bytes, to_bytes
 from timesink.sources.opening import Opened, key_of, open_each, open_recording, open_trace
+from timesink.sources.recordings import Recording
 from timesink.sources.sidecars import find_beside, run_file_in
 
 if TYPE_CHECKING:
@@ -541,8 +541,8 @@ def _rank(source: RecordingRef, trace: Trace) -> int | None:
 
 def _of_timeline(source: RecordingRef, trace: Trace, finding: CycleSearch) -> Run:
     # Tables, and recordings that the cache has, wait for none of these.
-    from timesink.analyses.behaviour import load_classes  # noqa: PLC0415
     from timesink.analyses.behaviour.calls import without_recorders_ranges  # noqa: PLC0415
+    from timesink.analyses.behaviour.classes import load_classes  # noqa: PLC0415
     from timesink.analyses.behaviour.recorded_anatomy import anatomies  # noqa: PLC0415
     from timesink.analyses.behaviour.table import behaviour_table  # noqa: PLC0415
     from timesink.analyses.cycles.annotations import mark_note  # noqa: PLC0415

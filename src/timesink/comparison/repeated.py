@@ -20,8 +20,8 @@ from timesink.comparison.signals import signals_of
 from timesink.errors import UnreadableError, UsageError
 from timesink.model.diagnosis import PLAIN, RECORDED, SIDES
 from timesink.model.units import count_noun
-from timesink.sources import place_of
 from timesink.sources.ab_folder import read_ab
+from timesink.sources.places import place_of
 from timesink.sources.sidecars import recorded_at
 
 _UNDER_PROFILER = (

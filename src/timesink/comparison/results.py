@@ -20,7 +20,7 @@ from timesink.model.recorded_run import RecordedRun
 from timesink.model.trace import Trace
 
 if TYPE_CHECKING:
-    from timesink.analyses.ranks import RankLayout, RankSet
+    from timesink.analyses.ranks.rank_set import RankLayout, RankSet
     from timesink.analyses.replay.own_clock import StepTime
     from timesink.analyses.work.cycle_work import ProcessWork
     from timesink.comparison.inputs import RecordingRef
@@ -35,7 +35,7 @@ class CycleUnit:
     """How steps are found."""
 
     method: str | None
-    """How it was found (`cycles.METHODS`); None for a behaviour table, which does not say."""
+    """How it was found (`cycles.spans.METHODS`); None for a behaviour table, which does not say."""
     anchor: str | None
     """What marks it; None where that is not one thing."""
     between_marks: bool = False
@@ -103,7 +103,7 @@ class Process:
     host: str | None = None
     rank: int | None = None
     method: str | None = None
-    """How its cycles were found (`cycles.METHODS`); None for a behaviour table."""
+    """How its cycles were found (`cycles.spans.METHODS`); None for a behaviour table."""
     confidence: float | None = None
     notes: tuple[str, ...] = ()
     anatomy: Anatomy | None = None

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
-from timesink.analyses.behaviour import once_per_cycle, plain_texts
+from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
 from timesink.analyses.statistics.change_points import warm_up
 from timesink.comparison.program.alignment import count_calls, kinds_of, ranges
 from timesink.comparison.program.calls import (

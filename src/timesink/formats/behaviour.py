@@ -16,11 +16,12 @@ from pathlib import Path
 import polars as pl
 
 from timesink.errors import OutputError, UnreadableError
-from timesink.formats import ReadOptions, written_aside
 from timesink.formats.csv_text import count_foreign_lines, header_of, microseconds_as_ns, texts_of
 from timesink.formats.finish import conform, finish_trace
 from timesink.formats.packing import SourceFile
-from timesink.model import csv_rows
+from timesink.formats.read_options import ReadOptions
+from timesink.formats.written_files import written_aside
+from timesink.model.data_files import csv_rows
 from timesink.model.health import HealthEntry
 from timesink.model.schema import (
     BEHAVIOUR,

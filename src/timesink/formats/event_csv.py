@@ -11,10 +11,10 @@ from dataclasses import dataclass, fields, replace
 
 import polars as pl
 
-from timesink.formats import Progress, ReadOptions
 from timesink.formats.chrome import reader as chrome
 from timesink.formats.csv_text import header_of, texts_of
 from timesink.formats.packing import Damage, SourceFile
+from timesink.formats.read_options import Progress, ReadOptions
 from timesink.model.trace import Trace
 
 NAME = "event-csv"

@@ -19,7 +19,7 @@ from typing import BinaryIO, Literal
 from isal import isal_zlib
 
 from timesink.errors import UnreadableError
-from timesink.formats import Progress
+from timesink.formats.read_options import Progress
 from timesink.model.health import HealthEntry
 
 Packing = Literal["plain", "gzip", "zip"]

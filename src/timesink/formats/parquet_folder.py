@@ -13,8 +13,9 @@ import polars as pl
 from isal.isal_zlib import crc32
 
 from timesink.errors import UnreadableError
-from timesink.formats import DESCRIPTION, SCHEMA_VERSION, is_folder, written_aside
 from timesink.formats.small_files import small_content
+from timesink.formats.stored_names import DESCRIPTION, SCHEMA_VERSION, is_folder
+from timesink.formats.written_files import written_aside
 from timesink.model.health import RULES, HealthEntry
 from timesink.model.recorded_run import recorded_run
 from timesink.model.schema import TABLES

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Protocol, cast
 
 from timesink.errors import UnreadableError
-from timesink.formats import ReadOptions
 from timesink.formats.packing import Damage, SourceFile, open_source
+from timesink.formats.read_options import ReadOptions
 from timesink.model.trace import Trace
 
 
@@ -37,7 +37,7 @@ READERS = (
     "nsys",
     "rocprof",
     "kernel_table",
-    "ncu",
+    "ncu.reader",
     "chrome.reader",
 )
 """Modules in the order they are asked: first those that know their header line and load fast; last
@@ -107,7 +107,7 @@ def reader_of(source: SourceFile) -> Reader:
                 source.path, damage[0], "copy the file again, or record again"
             ) from None
         # A profiled program may have printed much before the profiler wrote its first line.
-        ncu = _load_reader("ncu")
+        ncu = _load_reader("ncu.reader")
         if ncu.sniff(source.head(_FURTHER), source.name):
             return ncu
         raise

@@ -19,9 +19,9 @@ import msgspec
 import polars as pl
 
 from timesink.errors import UnreadableError
-from timesink.formats import ReadOptions
 from timesink.formats.finish import address_of, close_spans, finish_trace, lane, list_lanes
 from timesink.formats.packing import SourceFile
+from timesink.formats.read_options import ReadOptions
 from timesink.model.health import HealthEntry
 from timesink.model.trace import Device, Metadata, Trace
 from timesink.model.vendors import AMD

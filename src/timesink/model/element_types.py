@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from timesink.model import csv_rows
+from timesink.model.data_files import csv_rows
 
 
 @dataclass(frozen=True, slots=True)

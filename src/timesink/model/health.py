@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-from timesink.model import csv_rows
+from timesink.model.data_files import csv_rows
 from timesink.model.units import count_noun
 
 MAX_TIMES_FULL = 10

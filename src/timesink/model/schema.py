@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import polars as pl
 
-from timesink.model import csv_rows
+from timesink.model.data_files import csv_rows
 
 if TYPE_CHECKING:
     from polars._typing import PolarsDataType

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 
-from timesink.model import csv_rows
+from timesink.model.data_files import csv_rows
 
 _TIME_UNITS = ("ns", "us", "ms", "s")
 _SIZE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from timesink.model import toml_tables
+from timesink.model.data_files import toml_tables
 
 _NEVER = r"(?!)"
 

@@ -7,15 +7,16 @@ import polars as pl
 from timesink.analyses.columns import device_columns, device_numbers, host_columns, host_names
 from timesink.analyses.communication_workers import step_communication
 from timesink.analyses.device_activities import has_device_work
-from timesink.analyses.ranks import RankSet
 from timesink.analyses.ranks.analysis import cost_together
+from timesink.analyses.ranks.rank_set import RankSet
 from timesink.analyses.steps import average_step, is_communication
 from timesink.model import units
 from timesink.model.findings import Evidence, Finding
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
 from timesink.model.vendors import NVIDIA, is_collective_call
-from timesink.rules import catalogue, complete_steps, longest_by_name, make_finding, worst_step
+from timesink.rules.register import catalogue, make_finding
+from timesink.rules.steps import complete_steps, longest_by_name, worst_step
 
 MIN_TALKING = 0.1
 DATA_PARALLEL = "DataParallel.forward"

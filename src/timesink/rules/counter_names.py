@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 
 from timesink.analyses.kernels.peaks import find_peaks
-from timesink.model import csv_rows
+from timesink.model.data_files import csv_rows
 from timesink.model.units import quantity, unit_of
 from timesink.model.vendors import DEVICE_WORDS, every
 

@@ -31,7 +31,8 @@ from timesink.model.findings import MEDIUM, Evidence, Finding
 from timesink.model.health import MAX_TIMES_FULL
 from timesink.model.trace import Device, Trace
 from timesink.model.vendors import NVIDIA, is_allocator_call, waits_for_device
-from timesink.rules import Steps, complete_steps, longest_by_name, make_finding, most_by_name
+from timesink.rules.register import make_finding
+from timesink.rules.steps import Steps, complete_steps, longest_by_name, most_by_name
 
 _MAX_CUT_SHOWN = 4
 MIN_SHARE = 0.02

@@ -20,32 +20,27 @@ from timesink.analyses.device_activities import has_device_work
 from timesink.analyses.device_idle import idle_causes
 from timesink.analyses.kernels.peaks import choose_peaks
 from timesink.analyses.names import short_kernel_name
-from timesink.analyses.replay import recorded_play
 from timesink.analyses.replay.changes import parse_change
 from timesink.analyses.replay.own_clock import recording_of
+from timesink.analyses.replay.play import recorded_play
 from timesink.analyses.replay.prediction import program_of
 from timesink.analyses.replay.what_if import Scenario, apply_change, step_ns
 from timesink.analyses.steps import find_steps
-from timesink.analyses.work import CallArguments, formula_of, parse_inputs
+from timesink.analyses.work.arguments import CallArguments, parse_inputs
 from timesink.analyses.work.calls import modelled_calls
 from timesink.analyses.work.efficiency import Efficiency, shape_text
+from timesink.analyses.work.formulas import formula_of
 from timesink.analyses.work.steps import COLLECTIVE, LINK, MATRIX, MEMORY, VECTOR
 from timesink.errors import UsageError
 from timesink.model import units
 from timesink.model.findings import Evidence, Finding, gravest_first
 from timesink.model.intervals import Floats, Ints
 from timesink.model.trace import Trace
-from timesink.rules import (
-    Steps,
-    catalogue,
-    complete_steps,
-    device_work,
-    find_all,
-    fit_to_run,
-    longest_by_name,
-    rules_for,
-)
+from timesink.rules import device_work
+from timesink.rules.register import catalogue, rules_for
 from timesink.rules.replayed import held_up_by, without_queue_gaps
+from timesink.rules.run_findings import find_all, fit_to_run
+from timesink.rules.steps import Steps, complete_steps, longest_by_name
 
 MIN_SAVED = 0.01
 """Part of a step: what would save less is not told."""

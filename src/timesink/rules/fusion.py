@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.columns import host_names
-from timesink.analyses.work import CallArguments, Tensor
+from timesink.analyses.work.arguments import CallArguments, Tensor
 from timesink.analyses.work.efficiency import FUSED_REACHES
 from timesink.analyses.work.steps import MEMORY
 from timesink.model import units

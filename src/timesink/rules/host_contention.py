@@ -8,8 +8,8 @@ from timesink.analyses.device_idle import idle_ranges
 from timesink.model import units
 from timesink.model.findings import Evidence, Finding
 from timesink.model.trace import Trace
-from timesink.rules import Steps, complete_steps
 from timesink.rules.counter_names import resource_of
+from timesink.rules.steps import Steps, complete_steps
 
 _RUN_QUEUE = "run_queue"
 _MIN_SAMPLES = 2

@@ -33,9 +33,10 @@ from timesink.model.findings import Evidence, Finding
 from timesink.model.intervals import IntervalSet
 from timesink.model.trace import Trace
 from timesink.model.vendors import is_collective_call, waits_for_device
-from timesink.rules import catalogue, complete_steps, longest_by_name, worst_step
 from timesink.rules.communication import MIN_TALKING
 from timesink.rules.device_work import tiny_kernels
+from timesink.rules.register import catalogue
+from timesink.rules.steps import complete_steps, longest_by_name, worst_step
 
 MIN_BETWEEN = 0.1
 MIN_LOADING = 0.05

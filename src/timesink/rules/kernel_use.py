@@ -19,7 +19,8 @@ from timesink.analyses.kernels.calls import call_weight
 from timesink.analyses.kernels.usage import THIRDS, DeviceUse, Thresholds, headroom, of_device
 from timesink.model import units
 from timesink.model.findings import Finding
-from timesink.rules import device_work, fit_finding, is_pytorch, make_finding, rules_for
+from timesink.rules import device_work
+from timesink.rules.register import fit_finding, is_pytorch, make_finding, rules_for
 
 MIN_PCT = 5.0
 """Share of a device's time from which a rule speaks."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from timesink.analyses.columns import device_names
-from timesink.analyses.work import CallArguments, Tensor
+from timesink.analyses.work.arguments import CallArguments, Tensor
 from timesink.analyses.work.steps import MATRIX, MEMORY
 from timesink.model import units
 from timesink.rules.efficiency import RoofedSteps, ShorterWork, arguments_of
@@ -78,7 +78,7 @@ class Product:
 def product_of(call: CallArguments) -> Product | None:
     """The product that a call makes; None where it is none, or one of another sort.
 
-    >>> from timesink.analyses.work import parse_inputs
+    >>> from timesink.analyses.work.arguments import parse_inputs
     >>> inputs = parse_inputs("[[64, 32], [32, 16]]", '["float", "float"]')
     >>> one = product_of(CallArguments("aten::mm", inputs, places={"a": 0, "b": 1}))
     >>> (one.m, one.n, one.k)

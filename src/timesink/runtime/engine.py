@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple, Protocol
 
 from timesink.errors import TimesinkError, UnreadableError, UsageError, reason_of
-from timesink.runtime import Peer, pipe, send, start_interpreter, usable_cores
+from timesink.runtime.workers import Peer, pipe, send, start_interpreter, usable_cores
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, Literal, NoReturn
 
-from timesink.runtime import pipe, send, start_interpreter
+from timesink.runtime.workers import pipe, send, start_interpreter
 
 _POLL_S = 0.005
 """Memory is looked at so often: a core fills some 20 MB in between."""

@@ -23,7 +23,6 @@ import ray
 from ray import exceptions
 
 from timesink.errors import TimesinkError, UsageError, reason_of
-from timesink.runtime import send, usable_cores
 from timesink.runtime.engine import (
     Call,
     DriverMessage,
@@ -33,6 +32,7 @@ from timesink.runtime.engine import (
     own_output,
     worker_killed,
 )
+from timesink.runtime.workers import send, usable_cores
 from timesink.version import __version__
 
 _STORE_BYTES = 128 * 1024 * 1024
@@ -268,7 +268,7 @@ def _remote_function() -> Any:
         actual = timesink, ".".join(platform.python_version_tuple()[:2])
         if actual != versions:
             return actual, platform.node(), None
-        from timesink.runtime.engine import run_in_worker  # noqa: PLC0415
+        from timesink.runtime.engine import run_in_worker  # noqa: PLC0415 - start-up time
 
         return actual, platform.node(), run_in_worker(folder, call, item)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from timesink.answers.plugin import Query
+from timesink.answers.plugin.query import Query
 from timesink.answers.views import GROUPS, VIEWS
 from timesink.errors import NotFoundError, TimesinkError, UnreadableError, UsageError
 from timesink.formats.small_files import small_content
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from timesink.answers.analysis.report import Analysis
-    from timesink.answers.timeline import Timeline
+    from timesink.answers.timeline.opening import Timeline
 
 
 _LONGEST_MARKER = 1000
@@ -64,7 +64,7 @@ def comparison(desk: RequestContext, query: Query) -> Encoded:
         raise UsageError("the parameter 'marker' is too long", "name one annotation or function")
 
     def make(report: Report) -> Any:
-        from timesink.answers.comparison.document import comparison_document  # noqa: PLC0415
+        from timesink.answers.comparison.document import comparison_document  # noqa: PLC0415 - start-up time
         from timesink.answers.comparison.report import compare  # noqa: PLC0415
 
         both = " and ".join(run.name for run in sides)
@@ -107,7 +107,7 @@ def utilisation(desk: RequestContext, query: Query) -> Encoded:
         )
 
     def make(report: Report) -> Any:
-        from timesink.answers.kernels.document import kernels_document  # noqa: PLC0415
+        from timesink.answers.kernels.document import kernels_document  # noqa: PLC0415 - start-up time
         from timesink.answers.kernels.reading import kernels  # noqa: PLC0415
 
         files, how = run.counters[:_MAX_FILES], desk.library
@@ -132,7 +132,7 @@ def history_page(desk: RequestContext, query: Query) -> Encoded:
     name, store = query.required("name"), desk.library.baselines
 
     def make(report: Report) -> Any:
-        from timesink.answers.comparison.history import history, history_document  # noqa: PLC0415
+        from timesink.answers.comparison.history import history, history_document  # noqa: PLC0415 - start-up time
 
         report.start(f"looking when @{name} changed")
         return history_document(history(name, store=store))
@@ -142,8 +142,8 @@ def history_page(desk: RequestContext, query: Query) -> Encoded:
 
 def watch_status(desk: RequestContext, query: Query) -> dict[str, Any]:
     """What a watcher told last, as a document, and where its incidents can be looked into."""
-    from timesink.answers.watch_status import is_gone, status_document  # noqa: PLC0415
     from timesink.output.json import to_json  # noqa: PLC0415 - as above
+    from timesink.watcher.interface import is_gone, status_document  # noqa: PLC0415
 
     watch = desk.library.watch(query.required("name"))
     files = [watch.folder / name for name in (STATUS_FILE, SERIES_FILE)]
@@ -218,7 +218,7 @@ def document(desk: RequestContext, query: Query) -> Encoded:
     rows = row_limit(query) or _PAGE_ROWS
 
     def make(report: Report) -> Any:
-        from timesink.answers.analysis.document import analysis_document  # noqa: PLC0415
+        from timesink.answers.analysis.document import analysis_document  # noqa: PLC0415 - start-up time
 
         analysis, start_ns = _analysis_and_start(
             desk, chosen, report, together=page in _OF_ALL_WORKERS
@@ -239,7 +239,7 @@ def table(desk: RequestContext, query: Query) -> Encoded:
     column, value, rows = query.text("column"), query.text("equals"), row_limit(query)
 
     def make(report: Report) -> Any:
-        from timesink.answers.analysis.report import view_table  # noqa: PLC0415
+        from timesink.answers.analysis.report import view_table  # noqa: PLC0415 - start-up time
 
         analysis, start_ns = _analysis_and_start(
             desk, chosen, report, together=VIEWS[view].per_span
@@ -259,7 +259,7 @@ def stacks(desk: RequestContext, query: Query) -> Encoded:
     rows = row_limit(query)
 
     def make(report: Report) -> Any:
-        from timesink.answers.tables import ViewTable  # noqa: PLC0415
+        from timesink.answers.tables import ViewTable  # noqa: PLC0415 - start-up time
 
         analysis, start_ns = _analysis_and_start(desk, chosen, report, together=False)
         frame = analysis.table("operators", "shape-stack" if dims else "stack")
@@ -355,7 +355,7 @@ def _listed_ab(served_ab: ServedAb) -> dict[str, Any]:
 
 def _listed_watch(watch: ServedWatch, now: float) -> dict[str, str]:
     """A watched program with its state; "" where that cannot be read, which its page says."""
-    from timesink.answers.watch_status import is_gone  # noqa: PLC0415 - loads what writes tables
+    from timesink.watcher.interface import is_gone  # noqa: PLC0415 - loads what writes tables
 
     file = watch.folder / STATUS_FILE
     try:

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeAlias
 
-from timesink.answers.plugin import Query
 from timesink.answers.plugin.overview import VIEWS as VIEW_NAMES
 from timesink.answers.plugin.overview import available_views
+from timesink.answers.plugin.query import Query
 from timesink.answers.views import load
 from timesink.errors import NotFoundError
 from timesink.server.jobs import Report
@@ -136,7 +136,7 @@ def _of_ranks(target: str | View, desk: RequestContext, query: Query, report: Re
     if worker == ALL_WORKERS:
         ranks = desk.library.ranks(run, span, report=report)
     else:
-        from timesink.analyses.ranks import ranks_of_traces  # noqa: PLC0415 - loads much
+        from timesink.analyses.ranks.rank_set import ranks_of_traces  # noqa: PLC0415 - loads much
 
         ranks = ranks_of_traces({worker: desk.library.trace(run, worker, span, report)})
     answer = load_view(target)(ranks, _about(run, query))

@@ -14,7 +14,7 @@ from threading import Condition, Thread
 from typing import Any, TypeVar
 
 from timesink.errors import TimesinkError
-from timesink.formats import Progress
+from timesink.formats.read_options import Progress
 
 
 @dataclass(eq=False)

@@ -13,20 +13,21 @@ from pathlib import Path
 from threading import BoundedSemaphore, Lock, Thread
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
-from timesink.answers.plugin import Query
+from timesink.answers.plugin.query import Query
 from timesink.errors import NotFoundError, TimesinkError, UnreadableError
-from timesink.formats import SERIES, STORE, Progress
+from timesink.formats.read_options import Progress
+from timesink.formats.stored_names import SERIES, STORE
 from timesink.model.units import count, count_noun
 from timesink.server.jobs import Jobs, Report
 from timesink.server.replies import Encoded
 from timesink.server.runs import ALL_WORKERS, ReachableFiles, Scan, ServedAb, ServedRun, ServedWatch
-from timesink.sources import Recording
 from timesink.sources.cache import return_free_memory
+from timesink.sources.recordings import Recording
 from timesink.sources.sidecars import sidecars_of
 
 if TYPE_CHECKING:
-    from timesink.analyses.ranks import RankSet
-    from timesink.answers.timeline import Timeline
+    from timesink.analyses.ranks.rank_set import RankSet
+    from timesink.answers.timeline.opening import Timeline
     from timesink.model.trace import Trace
     from timesink.runtime.engine import Engine
     from timesink.sources.opening import Opened
@@ -296,7 +297,7 @@ class RunLibrary:
         self, run: ServedRun, recording: Recording, sort: TimelineSort, report: Report
     ) -> Timeline:
         """The timeline of a trace, laid out once, and kept as long as the trace is."""
-        from timesink.answers.timeline import OVERLAYS, open_timeline  # noqa: PLC0415 - loads much
+        from timesink.answers.timeline.opening import OVERLAYS, open_timeline  # noqa: PLC0415 - loads much
 
         place = self._get(run, [recording], report)[0]
         trace = place.future.result()

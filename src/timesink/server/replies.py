@@ -14,7 +14,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from timesink import errors
-from timesink.answers.plugin import Query
+from timesink.answers.plugin.query import Query
 from timesink.formats.small_files import encode_json
 from timesink.server.jobs import BusyError
 

@@ -22,7 +22,6 @@ from timesink.formats.packing import open_source
 from timesink.model.units import natural
 from timesink.recorder.folder import CONTROL_FOLDER, RecordingFolder
 from timesink.recorder.processes import safe_text
-from timesink.sources import Recording, told_runs
 from timesink.sources.ab_folder import AB_FILE, AbRuns, is_ab, read_ab
 from timesink.sources.discovery import (
     find_recordings,
@@ -31,6 +30,7 @@ from timesink.sources.discovery import (
     stated_rank,
     told_apart,
 )
+from timesink.sources.recordings import Recording, told_runs
 from timesink.sources.sidecars import TRACE_ENDINGS, run_file_in
 from timesink.sources.watch_folder import INCIDENTS, WATCH_FILE, is_watch
 
@@ -478,7 +478,8 @@ def _is_counted(path: Path) -> bool:
     """Whether a file is one of Nsight Compute."""
     if not path.name.lower().endswith(_COUNTER_ENDINGS):
         return False
-    from timesink.formats import kernel_table, ncu  # noqa: PLC0415 - only where there may be one
+    from timesink.formats import kernel_table  # noqa: PLC0415 - only where there may be one
+    from timesink.formats.ncu import reader as ncu  # noqa: PLC0415 - as above
 
     with suppress(UnreadableError, OSError):
         head = open_source(path).head()

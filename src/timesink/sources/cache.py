@@ -23,8 +23,9 @@ from threading import Thread
 from typing import TYPE_CHECKING
 
 from timesink.errors import OutputError, UnreadableError, UsageError
-from timesink.formats import SCHEMA_VERSION, is_folder, replace_file
 from timesink.formats.small_files import DamagedError, small_content
+from timesink.formats.stored_names import SCHEMA_VERSION, is_folder
+from timesink.formats.written_files import replace_file
 
 if TYPE_CHECKING:
     from timesink.model.trace import Trace
@@ -111,7 +112,7 @@ class Cache:
 
     def save(self, key: str, trace: Trace) -> None:
         """Keep a trace; a cache that cannot be written is not an error."""
-        from timesink.formats.parquet_folder import write_folder  # noqa: PLC0415
+        from timesink.formats.parquet_folder import write_folder  # noqa: PLC0415 - start-up time
 
         with suppress(OSError):
             self._traces.mkdir(parents=True, exist_ok=True)

@@ -18,25 +18,22 @@ from pathlib import Path
 from typing import Any
 
 from timesink.errors import AmbiguousError, SeveralRunsError, TimesinkError, UnreadableError
-from timesink.formats import is_folder
 from timesink.formats.file_names import is_named_as_table, is_profiler_name, rank_in_head, stem_of
 from timesink.formats.packing import open_source
+from timesink.formats.stored_names import is_folder
 from timesink.model.units import count_noun, join_names, natural
 from timesink.recorder.folder import CONTROL_FOLDER
 from timesink.recorder.processes import safe_text
-from timesink.sources import (
+from timesink.sources.ab_folder import refuse_ab
+from timesink.sources.places import (
     Place,
-    Recording,
     display_place,
     folders_below,
     is_pattern,
     is_url,
     place_of,
-    recording_of,
-    told_runs,
-    with_rank_numbers,
 )
-from timesink.sources.ab_folder import refuse_ab
+from timesink.sources.recordings import Recording, recording_of, told_runs, with_rank_numbers
 from timesink.sources.sidecars import (
     counters_of_run,
     is_trace_file,
@@ -210,7 +207,7 @@ def stated_rank(recording: Recording) -> int | None:
         if recording.remote is None:
             head = open_source(recording.path).head()
         else:
-            from timesink.sources.remote import remote_head  # noqa: PLC0415
+            from timesink.sources.remote import remote_head  # noqa: PLC0415 - start-up time
 
             head = remote_head(recording.remote.url)
         stated = rank_in_head(head)

@@ -23,7 +23,7 @@ import polars as pl
 from isal.isal_zlib import crc32
 from numpy.typing import NDArray
 
-from timesink.formats import replace_file
+from timesink.formats.written_files import replace_file
 from timesink.sources.cache import Cache, after_saving
 
 # Plain data and named blocks of bytes as one file; large arrays that are mapped, not read.

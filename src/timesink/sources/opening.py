@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from timesink.errors import TimesinkError, UnreadableError
-from timesink.formats import IsChosen, Progress, ReadOptions
-from timesink.formats.chrome import WORTH_A_WORKER, DecoderCrew
 from timesink.formats.chrome.container import looks_like_events
+from timesink.formats.chrome.decoder_crew import WORTH_A_WORKER, DecoderCrew
 from timesink.formats.file_names import rank_in_name
 from timesink.formats.packing import open_source
-from timesink.runtime import Workers, usable_cores
-from timesink.sources import Recording
+from timesink.formats.read_options import IsChosen, Progress, ReadOptions
+from timesink.runtime.workers import Workers, usable_cores
 from timesink.sources.cache import Cache, return_free_memory, save_in_background, wait_until_saved
 from timesink.sources.discovery import Input, input_of
+from timesink.sources.recordings import Recording
 from timesink.sources.remote import on_this_machine, remote_key
 from timesink.sources.sidecars import sidecars_of
 
@@ -60,7 +60,7 @@ def open_trace(
     """
     chosen = input_of(path, worker=worker, span=span, rank=rank)
     if chosen.exported is not None:
-        from timesink.formats.parquet_folder import read_folder  # noqa: PLC0415
+        from timesink.formats.parquet_folder import read_folder  # noqa: PLC0415 - start-up time
 
         return read_folder(chosen.exported)
     store = Cache.default() if cache else None
@@ -154,11 +154,11 @@ def _read(path: Path, how: ReadOptions) -> Trace:
         return_free_memory()
     beside = sidecars_of(path)
     if beside.topology is not None:
-        from timesink.sources.run_facts import with_topology  # noqa: PLC0415
+        from timesink.sources.run_facts import with_topology  # noqa: PLC0415 - start-up time
 
         trace = with_topology(trace, beside.topology)
     if beside.run is not None:
-        from timesink.sources.run_facts import with_run  # noqa: PLC0415
+        from timesink.sources.run_facts import with_run  # noqa: PLC0415 - start-up time
 
         trace = with_run(trace, beside.run)
     return trace if beside.counters is None else _with_counters(trace, beside.counters)
@@ -195,7 +195,7 @@ def _as_recorded(trace: Trace, recording: Recording) -> Trace:
 
 
 def _with_counters(trace: Trace, counters: Path) -> Trace:
-    import polars as pl  # noqa: PLC0415
+    import polars as pl  # noqa: PLC0415 - start-up time
 
     from timesink.formats.counters import read_counters  # noqa: PLC0415
     from timesink.model.health import HealthEntry, merge_entries  # noqa: PLC0415

@@ -14,20 +14,15 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from timesink.errors import TimesinkError, UnreadableError, UsageError
-from timesink.formats import SCHEMA_VERSION, Progress
 from timesink.formats.file_names import is_profiler_name, rank_in_name
 from timesink.formats.packing import head_of_packed
+from timesink.formats.read_options import Progress
+from timesink.formats.stored_names import SCHEMA_VERSION
 from timesink.recorder.folder import CONTROL_FOLDER
-from timesink.sources import (
-    Recording,
-    RemoteFile,
-    is_wild,
-    password_in,
-    recording_of,
-    sidecars,
-    without_password,
-)
+from timesink.sources import sidecars
 from timesink.sources.cache import READER_VERSION
+from timesink.sources.places import is_wild, password_in, without_password
+from timesink.sources.recordings import Recording, RemoteFile, recording_of
 
 ACCESS = "check the URL, your access to it, and the network"
 """What to try when a file system refuses."""

@@ -27,7 +27,7 @@ from timesink.model.recorded_run import OVERHEAD_TOLD, WHOLE_PROGRAM, RecordedRu
 from timesink.model.trace import Device, Metadata, Trace
 from timesink.model.vendors import NO_ACCELERATOR
 from timesink.recorder.counter_probes import Missing, missing_in_words
-from timesink.sources import folders_below
+from timesink.sources.places import folders_below
 from timesink.sources.sidecars import (
     RunFile,
     counters_of_run,

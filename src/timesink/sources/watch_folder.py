@@ -17,8 +17,8 @@ from timesink.formats.small_files import (
     read_small_json,
     small_content,
 )
-from timesink.sources import is_url, place_of
 from timesink.sources.ab_folder import is_of_family
+from timesink.sources.places import is_url, place_of
 
 WATCH_FILE, STATUS_FILE, SERIES_FILE = "watch.json", "status.json", "series.json"
 INCIDENTS, INCIDENT_FILE, REPORT = "incidents", "incident.json", "report.html"

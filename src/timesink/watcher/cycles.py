@@ -20,13 +20,13 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from timesink.analyses.expected.model import LiveModel, is_calmer
-from timesink.analyses.expected.workload import BATCH, FIRST, MODE, TOKENS
 from timesink.errors import reason_of
 from timesink.formats.cycle_rows import DURATION, JOB, START
 from timesink.model import units
 from timesink.recorder.cycle_channel import CycleBatch
 from timesink.recorder.processes import is_alive
+from timesink.watcher.expected.model import LiveModel, is_calmer
+from timesink.watcher.expected.workload import BATCH, FIRST, MODE, TOKENS
 
 _MAX_ROWS = 250_000
 """More that wait to be taken are counted, and not kept."""

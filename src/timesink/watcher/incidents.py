@@ -16,12 +16,12 @@ from typing import Any
 
 import polars as pl
 
-from timesink.analyses.expected.live import LiveAlarm
-from timesink.analyses.expected.workload import BATCH, INPUT, OUTPUT
 from timesink.model import units
 from timesink.recorder.folder import write_whole
 from timesink.sources.watch_folder import INCIDENT_SCHEMA, cycles_of
 from timesink.watcher.cycles import LEARNING, medians
+from timesink.watcher.expected.live import LiveAlarm
+from timesink.watcher.expected.workload import BATCH, INPUT, OUTPUT
 from timesink.watcher.journal import remove_folder, size_of
 
 # Recordings of healthy cycles: which workloads have one, and which is nearest to another.

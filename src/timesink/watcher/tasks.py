@@ -154,12 +154,12 @@ def _learn_rows(
     Later ones are beside this process, which may begin late and takes processors.  Rows that are
     slower than an earlier model expects are refused: nobody has said that they may.
     """
-    import polars as pl  # noqa: PLC0415
+    import polars as pl  # noqa: PLC0415 - start-up time
 
-    from timesink.analyses.expected.live import LiveJudge  # noqa: PLC0415
-    from timesink.analyses.expected.model import learn_live, live_model_from  # noqa: PLC0415
-    from timesink.answers.watch import model_content  # noqa: PLC0415
     from timesink.formats.cycle_rows import START, read_cycle_rows  # noqa: PLC0415
+    from timesink.watcher.durations import model_content  # noqa: PLC0415
+    from timesink.watcher.expected.live import LiveJudge  # noqa: PLC0415
+    from timesink.watcher.expected.model import learn_live, live_model_from  # noqa: PLC0415
 
     tables = [read_cycle_rows(path) for path in rows if Path(path).exists()]
     table = pl.concat(tables, how="diagonal").filter(pl.col(START) < until_s).tail(last)
@@ -281,7 +281,7 @@ def compare_recordings(
 
     Cycles of the second one take so much longer than was expected, which explains some causes.
     """
-    from timesink.answers.comparison.document import (  # noqa: PLC0415
+    from timesink.answers.comparison.document import (  # noqa: PLC0415 - start-up time
         comparison_document,
         indented_json,
     )

@@ -15,7 +15,7 @@ from behaviours import activity, behaviour, both, call, cycles_at, rows_of, samp
 from plain_behaviour import functions_by_cycle, level
 from recorded_roles import recorded_roles
 from timelines import patient
-from timesink.analyses.behaviour import load_classes
+from timesink.analyses.behaviour.classes import load_classes
 from timesink.analyses.behaviour.table import NOTHING_RECORDED, behaviour_table
 from timesink.analyses.cycles.search import find_cycles
 from timesink.model.recorded_run import RecordedRun, RunCounters, RunDevice, RunProcess

@@ -14,7 +14,7 @@ from timesink.answers.analysis.document import analysis_document
 from timesink.answers.analysis.runs import analyze_opened
 from timesink.model.findings import Finding
 from timesink.model.trace import Trace
-from timesink.rules import find_all
+from timesink.rules.run_findings import find_all
 
 STEPS, STEP_US = 4, 2_000
 

@@ -7,7 +7,6 @@ import polars as pl
 
 import timesink
 from timesink.analyses.columns import stack_tables
-from timesink.analyses.ranks import NamedRecording, rank_numbers, ranks_of_traces, straggler_rows
 from timesink.analyses.ranks.analysis import (
     analyse_ranks,
     cost_together,
@@ -23,6 +22,7 @@ from timesink.analyses.ranks.own_time import (
     waited_for,
     work_of_shapes,
 )
+from timesink.analyses.ranks.rank_set import NamedRecording, rank_numbers, ranks_of_traces
 from timesink.analyses.ranks.summary import (
     _believable,
     from_parquet,
@@ -31,6 +31,7 @@ from timesink.analyses.ranks.summary import (
     to_parquet,
     within_limits,
 )
+from timesink.analyses.ranks.tables import straggler_rows
 from timesink.model.findings import Finding
 
 

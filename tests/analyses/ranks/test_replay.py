@@ -8,7 +8,7 @@ import pytest
 from generated_sets import GRID, TWOS, generated_set, slow_set_and_truth
 from timesink.analyses.ranks.analysis import analyse_ranks
 from timesink.analyses.ranks.replay import WithoutRank
-from timesink.lab.ranks import Straggler
+from timesink_lab.ranks.plan import Straggler
 
 
 @pytest.mark.parametrize("layout", [GRID, {"ranks": 3, "pipeline": 3}])

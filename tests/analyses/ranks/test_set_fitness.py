@@ -12,16 +12,15 @@ import pytest
 import timesink
 from cases import STEP, K, O, R, read
 from rank_sets import as_set
-from timesink.analyses.ranks import (
+from timesink.analyses.ranks.clocks import MAX_DRIFT_PPM, align_clocks, correct_times
+from timesink.analyses.ranks.rank_set import (
     RankSet,
-    clock_rows,
-    rank_rows,
     ranks_of_traces,
     set_fitness,
     set_notes,
     steps_in_detail,
 )
-from timesink.analyses.ranks.clocks import MAX_DRIFT_PPM, align_clocks, correct_times
+from timesink.analyses.ranks.tables import clock_rows, rank_rows
 from timesink.answers.analysis.document import analysis_document
 from timesink.answers.analysis.runs import analyze_opened
 from timesink.answers.fitness import fitness_sections

@@ -22,8 +22,9 @@ from timesink.analyses.ranks.summary import (
     summarise_rank,
     to_parquet,
 )
-from timesink.lab.ranks import Plan, ranks_and_truth
 from timesink.model.health import HealthEntry
+from timesink_lab.ranks.generated import ranks_and_truth
+from timesink_lab.ranks.plan import Plan
 
 
 def assert_same(actual: RankSummary, expected: RankSummary) -> None:

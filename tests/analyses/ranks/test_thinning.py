@@ -16,8 +16,9 @@ from timesink.analyses.ranks.summary import (
     thinned_to,
     within_limits,
 )
-from timesink.lab.ranks import Plan, Straggler, ranks_and_truth
 from timesink.model.trace import Trace
+from timesink_lab.ranks.generated import ranks_and_truth
+from timesink_lab.ranks.plan import Plan, Straggler
 
 
 @pytest.fixture(scope="module")

@@ -20,10 +20,10 @@ from timesink.comparison.gate.verdict import Limit
 from timesink.comparison.inputs import RecordingRef, RunInput
 from timesink.comparison.rank_changes import compare_ranks, may_be_sets
 from timesink.errors import TimesinkError
-from timesink.lab.ranks import Plan, Straggler
-from timesink.lab.ranks.generated import generate_ranks
 from timesink.runtime.engine import Done
-from timesink.sources import Recording
+from timesink.sources.recordings import Recording
+from timesink_lab.ranks.generated import generate_ranks
+from timesink_lab.ranks.plan import Plan, Straggler
 
 
 @pytest.fixture(scope="module")

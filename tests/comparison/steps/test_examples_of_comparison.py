@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from timesink.comparison.results import TIMES, CycleTimes, Process, cycle_lengths, key_findings
+from timesink.comparison.results import TIMES, CycleTimes, Process, cycle_lengths
 from timesink.comparison.steps.recorded_events import equally_often, find_unrecorded
 from timesink.comparison.steps.sides import (
     comparison_rows,
+    key_findings,
     match_functions,
     side_by_side,
     unlike_metrics,

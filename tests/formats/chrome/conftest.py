@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from builders import Document, write
-from timesink.formats import ReadOptions
+from timesink.formats.read_options import ReadOptions
 from timesink.formats.registry import read_trace
 from timesink.model.trace import Trace
 

@@ -22,8 +22,8 @@ from builders import (
     write,
 )
 from timesink.errors import TimesinkError, UnreadableError
-from timesink.formats import ReadOptions
 from timesink.formats.packing import PACKED_BLOCK
+from timesink.formats.read_options import ReadOptions
 from timesink.formats.registry import read_trace
 
 

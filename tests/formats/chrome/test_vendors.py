@@ -24,7 +24,7 @@ from builders import (
     runtime,
     xpu_trace,
 )
-from timesink.formats import ReadOptions
+from timesink.formats.read_options import ReadOptions
 from timesink.formats.registry import read_trace
 from timesink.model.trace import Device
 

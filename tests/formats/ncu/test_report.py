@@ -71,7 +71,7 @@ def test_a_packed_report_is_unpacked_first(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_without_ncu_the_command_is_told(report: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("timesink.formats.ncu.find_ncu", lambda: None)
+    monkeypatch.setattr("timesink.formats.ncu.binary_report.find_ncu", lambda: None)
     with pytest.raises(UnreadableError) as caught:
         read_trace(report)
     assert caught.value.message.startswith(f"{report}: a binary Nsight Compute report, and ncu is")

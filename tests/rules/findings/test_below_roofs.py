@@ -24,11 +24,11 @@ from roofed_runs import (
     good,
     run,
 )
-from timesink.analyses.work import CallArguments, parse_inputs
+from timesink.analyses.work.arguments import CallArguments, parse_inputs
 from timesink.analyses.work.efficiency import efficiency
-from timesink.rules import rules_for
 from timesink.rules.efficiency import efficiency_findings, proven_findings
 from timesink.rules.product_shapes import product_of
+from timesink.rules.register import rules_for
 
 
 class TestProducts:

@@ -6,8 +6,8 @@ import pytest
 
 from cases import DATA_LOADER, STEP, K, O, R, read
 from timesink.model.trace import Trace
-from timesink.rules import find_all
 from timesink.rules.idle import between_steps, time_between
+from timesink.rules.run_findings import find_all
 
 
 def trace_with_pauses(us: int, *in_first_pause: dict) -> Trace:

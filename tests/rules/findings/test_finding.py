@@ -11,7 +11,8 @@ from builders import training_trace
 from cases import DATA_LOADER, STEP, C, K, O, R, read, read_document
 from timesink.model.findings import HIGH, LOW, MEDIUM, SEVERITIES, Finding
 from timesink.model.trace import Trace
-from timesink.rules import find_all, rules_for
+from timesink.rules.register import rules_for
+from timesink.rules.run_findings import find_all
 
 
 def bad_run() -> Trace:

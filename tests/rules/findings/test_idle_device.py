@@ -9,9 +9,9 @@ from timesink.analyses.fitness import recording_fitness
 from timesink.answers.analysis.report import headline
 from timesink.model.findings import Finding
 from timesink.model.trace import Trace
-from timesink.rules import find_all
 from timesink.rules.device_work import tiny_kernels
 from timesink.rules.idle import dominant_operator, low_utilisation
+from timesink.rules.run_findings import find_all
 
 
 def sync(ts: int, dur: int) -> dict:

@@ -15,7 +15,9 @@ from timelines import RECORDINGS, patient, recording, trace_of
 from timesink.analyses.device_idle import idle_causes
 from timesink.analyses.steps import average_step
 from timesink.model.trace import Device, Trace
-from timesink.rules import complete_steps, device_work, find_all
+from timesink.rules import device_work
+from timesink.rules.run_findings import find_all
+from timesink.rules.steps import complete_steps
 
 IDLE_RULES = ("low-utilisation-", "tiny-kernels", "many-waits", "large-gaps", "data-loading")
 NOT_IDLE = "low-utilisation-copy-bound"

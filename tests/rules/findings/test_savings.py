@@ -12,8 +12,8 @@ from timesink.analyses.replay.own_clock import own_timeline
 from timesink.analyses.steps import average_step
 from timesink.model.findings import Finding
 from timesink.model.trace import Trace
-from timesink.rules import find_all
 from timesink.rules.efficiency import proven_findings
+from timesink.rules.run_findings import find_all
 
 
 def by_rule(trace: Trace) -> dict[str, Finding]:

@@ -16,7 +16,8 @@ from timesink.answers.analysis.report import Analysis
 from timesink.model.findings import HIGH, HIGH_SAVING, LOW, MEDIUM, MEDIUM_SAVING, Finding
 from timesink.output.blocks import Findings
 from timesink.output.terminal import to_text
-from timesink.rules import catalogue, complete_steps
+from timesink.rules.register import catalogue
+from timesink.rules.steps import complete_steps
 
 _SMALL = 120_000
 """Bytes of a recording that takes a tenth of a second."""

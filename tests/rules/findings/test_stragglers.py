@@ -9,8 +9,8 @@ from cases import read
 from generated_sets import GRID, TWOS, generated_set, healthy_set, slow_set, slow_set_and_truth
 from rank_sets import as_set
 from timesink.analyses.ranks.causes import CAUSES
-from timesink.lab.ranks import Straggler
 from timesink.rules.communication import stragglers, why_late
+from timesink_lab.ranks.plan import Straggler
 
 
 @pytest.fixture(scope="module")

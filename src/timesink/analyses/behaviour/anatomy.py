@@ -12,21 +12,19 @@ import polars as pl
 from numpy.typing import NDArray
 
 from timesink.analyses import columns, names
-from timesink.analyses.behaviour import (
-    FUNCTION_CLASSES,
+from timesink.analyses.behaviour.calls import OUTSIDE, Windows, process_of_device, process_of_host
+from timesink.analyses.behaviour.classes import FUNCTION_CLASSES, PART_OF_CLASS
+from timesink.analyses.behaviour.counters import LEVELS, levels_beside
+from timesink.analyses.behaviour.functions import (
     ON_CPU,
-    PART_OF_CLASS,
     RUN_QUEUE,
     device_classes,
     functions_of,
     host_classes,
-    once_per_cycle,
-    plain_texts,
 )
-from timesink.analyses.behaviour.calls import OUTSIDE, Windows, process_of_device, process_of_host
-from timesink.analyses.behaviour.counters import LEVELS, levels_beside
+from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
 from timesink.analyses.behaviour.untraced import WORK, OwnThread, in_stead, own_threads
-from timesink.analyses.cycles import Cycles
+from timesink.analyses.cycles.spans import Cycles
 from timesink.analyses.kernels.families import load_families
 from timesink.analyses.kernels.table import launched_blocks
 from timesink.analyses.links import link_launches

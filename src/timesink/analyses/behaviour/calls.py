@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.analyses.behaviour import (
+from timesink.analyses.behaviour.functions import (
     NOT_COUNTED,
     SCHEDULED,
     STEP_MARK,
@@ -28,7 +28,7 @@ from timesink.analyses.columns import (
     host_names,
     start_and_end,
 )
-from timesink.analyses.cycles import Cycles, host_spans
+from timesink.analyses.cycles.spans import Cycles, host_spans
 from timesink.analyses.forest import nest_calls, pre_order
 from timesink.analyses.links import link_launches
 from timesink.model import intervals

@@ -13,7 +13,6 @@ from typing import TypeAlias
 import numpy as np
 import polars as pl
 
-from timesink.analyses.behaviour import functions_of
 from timesink.analyses.behaviour.anatomy import (
     CALL_TIMES,
     MIN_PLACE,
@@ -45,9 +44,10 @@ from timesink.analyses.behaviour.counters import (
     run_queue_share,
     series_by_device,
 )
+from timesink.analyses.behaviour.functions import functions_of
 from timesink.analyses.behaviour.untraced import is_mark
 from timesink.analyses.columns import device_columns, event_ranges, host_columns, host_names
-from timesink.analyses.cycles import Cycles, has_host_spans
+from timesink.analyses.cycles.spans import Cycles, has_host_spans
 from timesink.analyses.forest import (
     CallForest,
     Nodes,
@@ -286,7 +286,7 @@ def with_calls(trace: Trace, anatomies: Mapping[str, Anatomy]) -> dict[str, Anat
     return {pid: of(pid) for pid in anatomies}
 
 
-# -- of every process -------------------------------------------------------------------------------
+# -- of every process ------------------------------------------------------------------------------
 
 _CORES = ("cpu_count", "cpu_cores", "num_cpus", "logical_cpus", "cores")
 """Fields in which recorders write how many processor cores there are."""

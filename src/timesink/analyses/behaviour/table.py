@@ -11,14 +11,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.analyses.behaviour import (
-    FUNCTION_CLASSES,
-    NOTHING_RECORDED,
-    ON_CPU,
-    WAITING,
-    Classes,
-    load_classes,
-)
 from timesink.analyses.behaviour.calls import (
     Calls,
     CycleWork,
@@ -27,6 +19,7 @@ from timesink.analyses.behaviour.calls import (
     host_work,
     windows_by_process,
 )
+from timesink.analyses.behaviour.classes import FUNCTION_CLASSES, Classes, load_classes
 from timesink.analyses.behaviour.counters import (
     NONE,
     REACH_IN_INTERVALS,
@@ -37,9 +30,11 @@ from timesink.analyses.behaviour.counters import (
     levels,
     match_devices,
 )
+from timesink.analyses.behaviour.functions import ON_CPU, WAITING
+from timesink.analyses.behaviour.summary import NOTHING_RECORDED
 from timesink.analyses.behaviour.untraced import classes_with_waits, with_untraced
 from timesink.analyses.columns import encode
-from timesink.analyses.cycles import Cycles
+from timesink.analyses.cycles.spans import Cycles
 from timesink.analyses.names import short_kernel_name
 from timesink.model import units
 from timesink.model.arrays import grouped_cummax, is_run_start, run_starts, sums_by

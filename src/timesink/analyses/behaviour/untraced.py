@@ -8,17 +8,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from timesink.analyses.behaviour import (
-    FUNCTION_CLASSES,
-    NO_CALL,
-    NOT_COUNTED,
-    SCHEDULED,
-    SIDE_WAIT,
-    UNTRACED,
-    WAITING,
-    function_name,
-    host_classes,
-)
 from timesink.analyses.behaviour.calls import (
     HOST_NUMBER,
     Calls,
@@ -27,8 +16,18 @@ from timesink.analyses.behaviour.calls import (
     concat_calls,
     process_of_host,
 )
+from timesink.analyses.behaviour.classes import FUNCTION_CLASSES, SIDE_WAIT, UNTRACED
+from timesink.analyses.behaviour.functions import (
+    NO_CALL,
+    NOT_COUNTED,
+    SCHEDULED,
+    WAITING,
+    function_name,
+    host_classes,
+)
 from timesink.analyses.columns import host_columns, host_lanes, host_names, start_and_end
-from timesink.analyses.cycles import Cycles, family_name
+from timesink.analyses.cycles.marks import family_name
+from timesink.analyses.cycles.spans import Cycles
 from timesink.analyses.names import is_waiting_call
 from timesink.model import intervals
 from timesink.model.intervals import Flags, Ints, union_starts

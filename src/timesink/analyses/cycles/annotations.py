@@ -11,22 +11,24 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.columns import device_columns, host_columns, host_names, memoize_per_trace
-from timesink.analyses.cycles import (
+from timesink.analyses.cycles.kernel_sequence import launching_process
+from timesink.analyses.cycles.marks import (
+    family_name,
+    is_batch_name,
+    is_unit_name,
+    is_wait,
+    type_of_name,
+)
+from timesink.analyses.cycles.python_calls import LONGER, SELDOM, anchored_cycles, python_calls
+from timesink.analyses.cycles.spans import (
     MIN_REPEATS,
     Cycles,
     Timed,
     best_first,
-    family_name,
     host_spans,
-    is_batch_name,
-    is_unit_name,
-    is_wait,
-    launching_process,
     spans_of,
-    type_of_name,
 )
-from timesink.analyses.cycles import SCHEMA as CYCLE_SCHEMA
-from timesink.analyses.cycles.python_calls import LONGER, SELDOM, anchored_cycles, python_calls
+from timesink.analyses.cycles.spans import SCHEMA as CYCLE_SCHEMA
 from timesink.analyses.steps import bounds_of, find_steps, step_names, until_device_work
 from timesink.model import units
 from timesink.model.intervals import Ints, union_starts

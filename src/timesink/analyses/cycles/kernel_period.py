@@ -10,15 +10,8 @@ from itertools import permutations
 import numpy as np
 import polars as pl
 
-from timesink.analyses.cycles import (
-    MIN_REPEATS,
-    Candidate,
-    Cycles,
-    KernelSequence,
-    kernel_sequences,
-    period_ns,
-    spans_of,
-)
+from timesink.analyses.cycles.kernel_sequence import KernelSequence, kernel_sequences
+from timesink.analyses.cycles.spans import MIN_REPEATS, Candidate, Cycles, period_ns, spans_of
 from timesink.analyses.kernels.join_alignment import common_lengths
 from timesink.analyses.names import short_kernel_name
 from timesink.model import units

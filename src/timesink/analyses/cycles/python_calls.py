@@ -14,21 +14,23 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.columns import host_columns, memoize_per_trace
-from timesink.analyses.cycles import (
+from timesink.analyses.cycles.marks import (
+    decodes,
+    extends,
+    family_name,
+    is_pass_call,
+    is_wait,
+    type_of_name,
+)
+from timesink.analyses.cycles.spans import (
     MIN_REPEATS,
     NEARLY,
     Candidate,
     Cycles,
     Timed,
     best_first,
-    decodes,
-    extends,
-    family_name,
-    is_pass_call,
-    is_wait,
     period_ns,
     spans_of,
-    type_of_name,
 )
 from timesink.analyses.forest import NestedCalls, Nodes, descendant_mask, nested_calls
 from timesink.model import intervals, units

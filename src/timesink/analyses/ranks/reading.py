@@ -11,7 +11,13 @@ from operator import itemgetter
 
 from timesink.analyses.columns import device_columns
 from timesink.analyses.fitness import carry_fitness
-from timesink.analyses.ranks import DamagedRank, NamedRecording, RankSet, ranks_of, ranks_of_traces
+from timesink.analyses.ranks.rank_set import (
+    DamagedRank,
+    NamedRecording,
+    RankSet,
+    ranks_of,
+    ranks_of_traces,
+)
 from timesink.analyses.ranks.runs import RankIdentity, recorded_runs
 from timesink.analyses.ranks.summary import (
     RankSummary,
@@ -24,16 +30,16 @@ from timesink.analyses.ranks.summary import (
 )
 from timesink.analyses.steps import within_steps
 from timesink.errors import AmbiguousError, NotFoundError, TimesinkError, UnreadableError
-from timesink.formats import Progress, tell_of_set
 from timesink.formats.file_names import is_profiler_name, worker_and_span
+from timesink.formats.read_options import Progress, tell_of_set
 from timesink.model.trace import Trace
 from timesink.model.units import count_noun, join_names
 from timesink.model.vendors import is_collective_call
 from timesink.runtime.engine import Call, Done, Engine
-from timesink.sources import Recording
 from timesink.sources.cache import Cache
 from timesink.sources.kept_answers import KeptSummaries
 from timesink.sources.opening import key_of, open_recording
+from timesink.sources.recordings import Recording
 from timesink.sources.sidecars import find_run
 
 

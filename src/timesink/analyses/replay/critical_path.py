@@ -28,8 +28,8 @@ from timesink.analyses.forest import call_forest, descendant_mask, enclosing_cal
 from timesink.analyses.links import link_launches
 from timesink.analyses.modules import find_modules, is_module_call, link_backward
 from timesink.analyses.names import short_kernel_name
-from timesink.analyses.replay import Played, recorded_play
 from timesink.analyses.replay.own_clock import moved_timeline, own_clock, own_timeline
+from timesink.analyses.replay.play import Played, recorded_play
 from timesink.analyses.replay.points import waits_for_collectives
 from timesink.analyses.steps import bounds_of, find_steps, is_communication
 from timesink.model import intervals, vendors

@@ -23,18 +23,17 @@ from timesink.analyses.columns import host_kinds, lane_codes, memoize_per_trace,
 from timesink.analyses.fitness import carry_fitness, recording_fitness
 from timesink.analyses.forest import descendant_mask
 from timesink.analyses.links import first_with_id
-from timesink.analyses.replay import (
+from timesink.analyses.replay.graph import ReplayGraph, main_thread, replay_graph
+from timesink.analyses.replay.play import (
     Played,
-    ReplayGraph,
-    main_thread,
     play,
-    replay_graph,
     step_lengths,
     waited_stretches,
     work_so_far,
 )
 from timesink.analyses.steps import bounds_of, complete_lengths, find_steps, step_at
-from timesink.model import csv_rows, units, vendors
+from timesink.model import units, vendors
+from timesink.model.data_files import csv_rows
 from timesink.model.fitness import OVERHEAD
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.launches import LAUNCH_KINDS

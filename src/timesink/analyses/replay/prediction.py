@@ -19,7 +19,6 @@ from timesink.analyses.columns import (
     memoize_per_trace,
 )
 from timesink.analyses.program_traits import program_traits
-from timesink.analyses.replay import Played, play, recorded_play, work_by_step, work_so_far
 from timesink.analyses.replay.changes import AskedChange
 from timesink.analyses.replay.critical_path import critical_path
 from timesink.analyses.replay.own_clock import (
@@ -29,6 +28,13 @@ from timesink.analyses.replay.own_clock import (
     StepTime,
     own_clock,
     step_time,
+)
+from timesink.analyses.replay.play import (
+    Played,
+    play,
+    recorded_play,
+    work_by_step,
+    work_so_far,
 )
 from timesink.analyses.replay.points import talks_on_host
 from timesink.analyses.replay.what_if import (

@@ -13,8 +13,9 @@ from timesink.analyses.columns import device_kinds, device_names, host_kinds, me
 from timesink.analyses.device_activities import device_activities
 from timesink.analyses.forest import descendant_mask
 from timesink.analyses.kernels.peaks import DevicePeaks, load_peaks
-from timesink.analyses.replay import Played, ReplayGraph, play, step_lengths, work_by_step
 from timesink.analyses.replay.changes import AskedChange, name_filter
+from timesink.analyses.replay.graph import ReplayGraph
+from timesink.analyses.replay.play import Played, play, step_lengths, work_by_step
 from timesink.analyses.replay.points import NOBODY, HostPoints, talks_on_host, waits_for_collectives
 from timesink.analyses.steps import find_steps, is_communication, step_at
 from timesink.errors import UsageError

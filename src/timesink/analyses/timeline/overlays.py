@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from timesink.analyses.columns import device_columns, host_columns, memoize_per_trace, start_and_end
 from timesink.analyses.links import launching_calls
-from timesink.analyses.replay import Played, recorded_play, work_so_far
 from timesink.analyses.replay.critical_path import critical_path
 from timesink.analyses.replay.own_clock import own_clock, own_timeline
-from timesink.analyses.timeline import Lanes, Layout
+from timesink.analyses.replay.play import Played, recorded_play, work_so_far
+from timesink.analyses.timeline.lanes import Lanes
+from timesink.analyses.timeline.layout import Layout
 from timesink.analyses.timeline.levels import Level, MergedSlices, coarser_levels, merge, single
 from timesink.model.arrays import prefix_sums
 from timesink.model.intervals import Flags, Floats, Ints

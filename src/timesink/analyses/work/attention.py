@@ -14,7 +14,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from timesink.analyses.work import CallArguments, Tensor, Work, memory_work
+from timesink.analyses.work.arguments import CallArguments, Tensor
+from timesink.analyses.work.formulas import Work, memory_work
 
 _CAUSAL_FROM_FIRST, _CAUSAL_FROM_LAST = 1, 2
 """What the kind of mask is in efficient attention."""

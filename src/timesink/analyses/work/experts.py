@@ -7,7 +7,8 @@ import re
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from timesink.analyses.work import CallArguments, KernelLaunch, Tensor, Work, memory_work
+from timesink.analyses.work.arguments import CallArguments, KernelLaunch, Tensor
+from timesink.analyses.work.formulas import Work, memory_work
 
 _EVEN = "tokens choose experts evenly"
 

@@ -18,14 +18,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from timesink.analyses.work import (
-    CallArguments,
-    KernelLaunch,
-    Tensor,
-    Work,
-    formula_of,
-    memory_work,
-)
+from timesink.analyses.work.arguments import CallArguments, KernelLaunch, Tensor
+from timesink.analyses.work.formulas import Work, formula_of, memory_work
 from timesink.analyses.work.pointwise import is_in_place
 
 _NAME = re.compile(r"triton_(?:[a-z]{3}_fused|\w+?)_(.*?)_?\d*$")

@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from timesink.analyses.work import CallArguments, Tensor, Work, memory_work
+from timesink.analyses.work.arguments import CallArguments, Tensor
+from timesink.analyses.work.formulas import Work, memory_work
 
 
 def matmul(call: CallArguments, a: Tensor, b: Tensor) -> Work | None:

@@ -17,7 +17,8 @@ from operator import attrgetter
 import polars as pl
 
 from timesink.analyses.communication_calls import bus_share, collective_kind, element_bytes
-from timesink.analyses.work import CallArguments, Tensor, Work, memory_work
+from timesink.analyses.work.arguments import CallArguments, Tensor
+from timesink.analyses.work.formulas import Work, memory_work
 from timesink.analyses.work.pointwise import LONG, broadcast, promote_types
 
 _OPAQUE = re.compile(r"OpaqueType<\(?(?:unsigned int\)?)?\s*(\d+)u?>")

@@ -11,14 +11,13 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, NoReturn
 
-from timesink.analyses.work import (
+from timesink.analyses.work.arguments import CallArguments, Tensor
+from timesink.analyses.work.formulas import (
     AMOUNTS,
     REGISTERED,
-    CallArguments,
     Formula,
     FormulaRegistry,
     OperatorFormula,
-    Tensor,
     Work,
     formula_of,
 )

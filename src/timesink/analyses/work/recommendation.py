@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from timesink.analyses.work import CallArguments, Tensor, Work, formula_of, memory_work
+from timesink.analyses.work.arguments import CallArguments, Tensor
+from timesink.analyses.work.formulas import Work, formula_of, memory_work
 
 _EVEN = "tables are asked equally often"
 _SIZES = "rows are as wide as the tables' mean"

@@ -36,17 +36,20 @@ from timesink.analyses.work.efficiency import (
 )
 from timesink.analyses.work.steps import BEYOND, MATRIX, MEMORY, VECTOR, StepEfficiency
 from timesink.answers.tables import microseconds, percent, view_rows
-from timesink.model import csv_rows, units
+from timesink.model import units
+from timesink.model.data_files import csv_rows
 from timesink.model.findings import Finding
 from timesink.model.fitness import IDLE, Reason
 from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
 from timesink.model.vendors import runtime_title
-from timesink.rules import Steps, catalogue, complete_steps, find_all
 from timesink.rules.counter_names import resource_of
 from timesink.rules.efficiency import BUSY_SHARE
 from timesink.rules.idle import MIN_BETWEEN, MIN_IDLE, MIN_UTILISATION, time_between
+from timesink.rules.register import catalogue
+from timesink.rules.run_findings import find_all
+from timesink.rules.steps import Steps, complete_steps
 
 _ROWS = csv_rows(Path(__file__).with_name("headline.csv"))
 _PART_WORDS = {row["part"]: (row["share"], row["cost"]) for row in _ROWS if row["share"]}

@@ -17,12 +17,7 @@ from timesink.analyses.columns import memoize_per_trace
 from timesink.analyses.damage import refusing_damage
 from timesink.analyses.fitness import carry_fitness, recording_fitness
 from timesink.analyses.kernels.peaks import choose_peaks
-from timesink.analyses.ranks import (
-    RankSet,
-    set_fitness,
-    set_health,
-    set_notes,
-)
+from timesink.analyses.ranks.rank_set import RankSet, set_fitness, set_health, set_notes
 from timesink.analyses.replay.critical_path import PlayedRun, played_run
 from timesink.analyses.replay.own_clock import (
     CLOCK_KEY,
@@ -35,9 +30,9 @@ from timesink.analyses.replay.own_clock import (
     own_timeline,
 )
 from timesink.analyses.steps import find_steps, within_steps
-from timesink.analyses.work import REGISTERED, FormulaRegistry
 from timesink.analyses.work.calls import modelled_calls
 from timesink.analyses.work.efficiency import Efficiency
+from timesink.analyses.work.formulas import REGISTERED, FormulaRegistry
 from timesink.analyses.work.own_formulas import load_formulas
 from timesink.answers.analysis import sections
 from timesink.answers.analysis.headline import (

@@ -14,26 +14,26 @@ import msgspec
 
 from timesink.analyses.fitness import carry_fitness
 from timesink.analyses.kernels.peaks import choose_peaks
-from timesink.analyses.ranks import RankSet, steps_in_detail
+from timesink.analyses.ranks.rank_set import RankSet, steps_in_detail
 from timesink.analyses.ranks.reading import UnrelatedRunsError, open_set
 from timesink.analyses.steps import find_steps, step_ranges, within_steps
-from timesink.analyses.work import REGISTERED
+from timesink.analyses.work.formulas import REGISTERED
 from timesink.analyses.work.own_formulas import formula_text
 from timesink.answers.analysis.report import CLOCKS, CORRECTED, SCHEMA, Analysis, RooflineOptions
 from timesink.answers.views import check_group
 from timesink.errors import SeveralRunsError, TimesinkError, UnreadableError, UsageError
-from timesink.formats import Progress
+from timesink.formats.read_options import Progress
 from timesink.model import units
 from timesink.model.health import recording_notes
 from timesink.model.trace import Trace, why_no_calls
 from timesink.output import blocks
 from timesink.recorder.processes import safe_text, sayable_values
 from timesink.runtime.engine import Engine, engine_of
-from timesink.sources import Recording
 from timesink.sources.cache import Cache
 from timesink.sources.discovery import Input, input_of, one_run, runs_among
 from timesink.sources.kept_answers import KeptAnswer
 from timesink.sources.opening import kept_as, open_recording, open_trace
+from timesink.sources.recordings import Recording
 
 # Which steps a user wants: `5-8`, `5,7,10-12`, 5, [5, 7].
 
@@ -110,12 +110,12 @@ def analyze(
     >>> timesink.analyze(timesink.sample(), steps=3).table("steps")["name"].to_list()
     ['3']
 
-    A run of several ranks, here a generated one in which all is well:
+    A run of several ranks, here two with the same recording:
 
-    >>> import tempfile
-    >>> from timesink.lab.ranks import Plan, generate_ranks
+    >>> import shutil, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = generate_ranks(Plan(ranks=4, steps=2), folder)
+    ...     for rank in range(2):
+    ...         _ = shutil.copy(timesink.sample(), f"{folder}/rank{rank}.json.gz")
     ...     timesink.analyze(folder, engine="local").table("stragglers").height
     0
     """

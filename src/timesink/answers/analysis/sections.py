@@ -25,7 +25,7 @@ from timesink.analyses.kernels.table import kernel_groups, kernel_table, tensor_
 from timesink.analyses.memory_curve import memory_curve, thin_curve
 from timesink.analyses.operators import eligible_share, node_times
 from timesink.analyses.program_traits import has_shapes, program_traits
-from timesink.analyses.ranks import RankSet, set_health
+from timesink.analyses.ranks.rank_set import RankSet, set_health
 from timesink.analyses.replay.critical_path import PlayedRun, path_kinds
 from timesink.analyses.steps import PARTS, average_step, find_steps, step_breakdown
 from timesink.analyses.work.calls import NO_CALL, NO_SHAPES, known_times
@@ -44,7 +44,7 @@ from timesink.answers.views import (
 )
 from timesink.model.fitness import CRITICAL_PATH, STEP_TIME, Fitness
 from timesink.model.trace import Device, Trace
-from timesink.rules import find_all
+from timesink.rules.run_findings import find_all
 
 # The long analyses of a large trace, started at once: what they share is found by the first.
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from timesink.analyses.ranks import RankSet
 from timesink.analyses.ranks.analysis import cost_together
 from timesink.analyses.ranks.lateness import Panel
 from timesink.analyses.ranks.own_time import the_ranks
+from timesink.analyses.ranks.rank_set import RankSet
 from timesink.answers.comparison.causes import cause_name
 from timesink.model import units
 from timesink.model.findings import Finding

@@ -17,7 +17,7 @@ from timesink.analyses.memory_curve import (
     recording_start,
     thin_curve,
 )
-from timesink.analyses.ranks import RankSet
+from timesink.analyses.ranks.rank_set import RankSet
 from timesink.analyses.work.efficiency import Efficiency
 from timesink.answers.analysis.report import BOTH_CLOCKS, RECORDED, Analysis, whole_of
 from timesink.answers.analysis.sections import CURVE_POINTS, absence

@@ -14,7 +14,7 @@ from typing import Any
 
 import polars as pl
 
-from timesink.analyses.behaviour import once_per_cycle, plain_texts
+from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
 from timesink.analyses.kernels.families import OTHER
 from timesink.analyses.statistics.change_points import warm_up
 from timesink.comparison.causes.case import family_of

@@ -17,7 +17,7 @@ from timesink.model.units import amounts, interval_ns, signed_ns, times
 from timesink.output import blocks
 from timesink.output.names import short_names
 from timesink.output.numbers import finite_or_none
-from timesink.rules import catalogue
+from timesink.rules.register import catalogue
 
 AROUND = "Anomalies: other differences between the runs"
 NEXT = "What to check next"

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from timesink.analyses.behaviour import STEP_MARK, STEP_MARK_TOLD
+from timesink.analyses.behaviour.functions import STEP_MARK, STEP_MARK_TOLD
 from timesink.analyses.statistics.significance import ALPHA
 from timesink.answers.comparison.causes import told_counters
 from timesink.answers.comparison.naming import pair_title

@@ -33,8 +33,8 @@ from timesink.comparison.repeated import expand_paths
 from timesink.comparison.repeated_runs import timed_runs
 from timesink.comparison.signals import Signals, signals_of
 from timesink.errors import NotFoundError, UnreadableError, UsageError
-from timesink.formats import SERIES
 from timesink.formats.small_files import DamagedError, decode_small_json
+from timesink.formats.stored_names import SERIES
 from timesink.model.diagnosis import PLAIN, RECORDED
 from timesink.model.recorded_run import RecordedRun
 from timesink.model.units import count_noun, join_names

@@ -19,7 +19,7 @@ from timesink.comparison.inputs import SideReadOptions
 from timesink.comparison.prefetch import CycleSearch
 from timesink.comparison.results import Comparison, Pair
 from timesink.errors import AmbiguousError, NotFoundError
-from timesink.formats import Progress
+from timesink.formats.read_options import Progress
 from timesink.formats.small_files import encode_json
 from timesink.model.units import join_names
 from timesink.runtime.engine import Engine
@@ -47,14 +47,14 @@ class PairAnswer(Pair):
     @property
     def diagnosis(self) -> Diagnosis:
         """Whether cycles changed, where the time went, and why."""
-        from timesink.comparison.causes.diagnosis import diagnose  # noqa: PLC0415
+        from timesink.comparison.causes.diagnosis import diagnose  # noqa: PLC0415 - start-up time
 
         return diagnose(self)
 
     @property
     def efficiency(self) -> EfficiencyChange | None:
         """What both sides compute and move; None where neither recorded shapes."""
-        from timesink.comparison.steps.efficiency import efficiency_change  # noqa: PLC0415
+        from timesink.comparison.steps.efficiency import efficiency_change  # noqa: PLC0415 - start-up time
 
         return efficiency_change(self)
 
@@ -115,21 +115,21 @@ class ComparisonAnswer(Comparison):
     @property
     def diagnosis(self) -> Diagnosis | None:
         """Why runs differ, all pairs read together; None where roles were only distinguished."""
-        from timesink.comparison.causes.joint_diagnosis import diagnose_comparison  # noqa: PLC0415
+        from timesink.comparison.causes.joint_diagnosis import diagnose_comparison  # noqa: PLC0415 - start-up time
 
         return diagnose_comparison(self)
 
     @property
     def cases(self) -> tuple[Comparison, ...]:
         """Each program and sort of cycle for itself, with the pairs of all its ranks."""
-        from timesink.comparison.causes.joint_diagnosis import cases_of  # noqa: PLC0415
+        from timesink.comparison.causes.joint_diagnosis import cases_of  # noqa: PLC0415 - start-up time
 
         return cases_of(self)
 
     @property
     def headline(self) -> str:
         """The answer in a few sentences."""
-        from timesink.answers.comparison.rank_sets import comparison_headline  # noqa: PLC0415
+        from timesink.answers.comparison.rank_sets import comparison_headline  # noqa: PLC0415 - start-up time
 
         return comparison_headline(self)
 
@@ -156,7 +156,7 @@ def _fields_of(record: Comparison | Pair) -> dict[str, Any]:
 
 def comparison_values(comparison: Comparison) -> dict[str, Any]:
     """All of a comparison, ready for JSON; `docs/comparison_json.md` describes every key."""
-    from timesink.answers.comparison import values as plain  # noqa: PLC0415
+    from timesink.answers.comparison import values as plain  # noqa: PLC0415 - start-up time
     from timesink.answers.comparison.efficiency import efficiency_values  # noqa: PLC0415
     from timesink.answers.comparison.rank_sets import comparison_headline  # noqa: PLC0415
     from timesink.answers.fitness import fitness_values  # noqa: PLC0415

@@ -29,7 +29,7 @@ from timesink.comparison.reading import RunReader, check_recordings, processes_o
 from timesink.comparison.results import WITHIN, Pair, Process
 from timesink.comparison.steps.verdict import compare_roles
 from timesink.errors import NotFoundError, UsageError
-from timesink.formats import Progress
+from timesink.formats.read_options import Progress
 from timesink.formats.small_files import encode_json
 from timesink.model import units
 from timesink.model.diagnosis import CycleTime, Diagnosis

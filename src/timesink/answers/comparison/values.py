@@ -16,8 +16,8 @@ from typing import Any
 
 import polars as pl
 
-from timesink.analyses.behaviour import distinct_texts
-from timesink.analyses.ranks import rank_groups
+from timesink.analyses.behaviour.summary import distinct_texts
+from timesink.analyses.ranks.tables import rank_groups
 from timesink.answers.comparison.program import program_values
 from timesink.answers.comparison.sentences import pair_headline
 from timesink.comparison.causes.diagnosis import diagnose
@@ -30,7 +30,7 @@ from timesink.comparison.results import (
     RankChanges,
 )
 from timesink.comparison.steps.verdict import judge_pair
-from timesink.model import csv_rows
+from timesink.model.data_files import csv_rows
 from timesink.model.diagnosis import Diagnosis
 from timesink.model.findings import Evidence
 from timesink.output.json import cell_csv

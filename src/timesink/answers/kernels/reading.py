@@ -25,7 +25,7 @@ from timesink.analyses.kernels.roofline import roofline
 from timesink.analyses.kernels.usage import DeviceUse, Thresholds, device_use, with_class
 from timesink.answers.kernels.report import KernelReport, find_notes
 from timesink.errors import UnreadableError, UsageError
-from timesink.formats import Progress
+from timesink.formats.read_options import Progress
 from timesink.model import units
 from timesink.model.trace import Trace
 from timesink.sources.discovery import Input, input_of

@@ -11,9 +11,9 @@ import polars as pl
 
 from timesink.analyses import memory_blocks as blocks
 from timesink.analyses import memory_curve as curves
-from timesink.answers.plugin import Query, microseconds
+from timesink.answers.plugin.query import Query, microseconds
 from timesink.errors import NotFoundError
-from timesink.model import csv_rows
+from timesink.model.data_files import csv_rows
 from timesink.model.trace import Trace
 
 # What the answers of the memory view share: units, clock, rounding, rows and columns.

@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from timesink.analyses.names import short_kernel_name
-from timesink.analyses.timeline import Lanes
+from timesink.analyses.timeline.lanes import Lanes
 from timesink.analyses.timeline.levels import (
     Level,
     MergedSlices,
@@ -22,11 +22,9 @@ from timesink.analyses.timeline.levels import (
     visible_points,
 )
 from timesink.analyses.timeline.tracks import ANNOTATION, HOST
-from timesink.answers.plugin import Query
-from timesink.answers.timeline import (
-    OVERLAYS,
-    Place,
-    Timeline,
+from timesink.answers.plugin.query import Query
+from timesink.answers.timeline.opening import OVERLAYS, Place, Timeline, place_of, places_of
+from timesink.answers.timeline.requests import (
     asked_pixels,
     asked_range,
     asked_slice,
@@ -36,8 +34,6 @@ from timesink.answers.timeline import (
     other_clock,
     pack_arrays,
     path,
-    place_of,
-    places_of,
 )
 from timesink.answers.views import listed_table
 from timesink.formats.chrome import writer as names

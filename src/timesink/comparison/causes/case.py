@@ -16,18 +16,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from timesink.analyses.behaviour import (
-    NO_CALL,
-    PART_OF_CLASS,
-    SIDE_WAIT,
-    STEP_MARK,
-    STEP_MARK_TOLD,
-    UNTRACED,
-    WAITING,
-    once_per_cycle,
-    plain_texts,
-)
 from timesink.analyses.behaviour.anatomy import Anatomy
+from timesink.analyses.behaviour.classes import PART_OF_CLASS, SIDE_WAIT, UNTRACED
+from timesink.analyses.behaviour.functions import NO_CALL, STEP_MARK, STEP_MARK_TOLD, WAITING
+from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
 from timesink.analyses.columns import numbers
 from timesink.analyses.kernels.families import load_families
 from timesink.analyses.names import is_data_loader, short_name
@@ -40,7 +32,7 @@ from timesink.model.diagnosis import Component
 from timesink.model.findings import Evidence, Finding, Interval
 from timesink.model.intervals import Floats, Ints
 from timesink.model.schema import HOST_DEVICE
-from timesink.rules import make_finding
+from timesink.rules.register import make_finding
 
 _KEY = ["function", "function_class", "device"]
 _SYSTEM = ("oncpu", "runq", "cpu_os_syscall_mem", "disk_read_and_write")

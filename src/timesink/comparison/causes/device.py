@@ -10,7 +10,7 @@ from itertools import zip_longest
 import numpy as np
 import polars as pl
 
-from timesink.analyses.behaviour import UNTRACED
+from timesink.analyses.behaviour.classes import UNTRACED
 from timesink.comparison.causes.case import (
     CaseFunctions,
     Claim,

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from timesink.analyses.behaviour import once_per_cycle, plain_texts
 from timesink.analyses.behaviour.anatomy import PARTS, Anatomy
+from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
 from timesink.analyses.columns import memoize_per_trace
 from timesink.analyses.statistics.mean_changes import mean_changes
 from timesink.analyses.statistics.moments import moments
@@ -61,7 +61,7 @@ from timesink.model.fitness import COMPARISON, STEP_TIME
 from timesink.model.intervals import Floats
 from timesink.model.schema import HOST_DEVICE
 from timesink.model.units import join_names
-from timesink.rules import catalogue, make_finding, rules_for
+from timesink.rules.register import catalogue, make_finding, rules_for
 
 MIN_PUT_TOGETHER = 3
 """Cycles a side needs for a verdict after cycles were put together: these are few, long ones whose

@@ -53,8 +53,8 @@ from timesink.model.findings import Evidence, Finding
 from timesink.model.intervals import Floats
 from timesink.model.schema import HOST_DEVICE
 from timesink.model.vendors import is_gpu
-from timesink.rules import catalogue, rules_for
 from timesink.rules.counter_names import resource_of
+from timesink.rules.register import catalogue, rules_for
 
 _NOTABLE = 0.02
 """Own load is told where it is this part of what was counted."""

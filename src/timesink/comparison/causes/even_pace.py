@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 import numpy as np
 import polars as pl
 
-from timesink.analyses.behaviour import NO_CALL
+from timesink.analyses.behaviour.functions import NO_CALL
 from timesink.comparison.causes.case import (
     HOST_PARTS,
     DiagnosisCase,
@@ -21,7 +21,7 @@ from timesink.model.diagnosis import EvenPace, ProgramChange
 from timesink.model.findings import Finding
 from timesink.model.intervals import Floats
 from timesink.model.schema import HOST_DEVICE
-from timesink.rules import catalogue
+from timesink.rules.register import catalogue
 
 _MIN_PACE = 0.05
 """Part by which everything takes longer or less before it is told: the same machine wanders by a

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import polars as pl
 
-from timesink.analyses.behaviour import NO_CALL, STEP_MARK
 from timesink.analyses.behaviour.anatomy import MIN_PLACE
+from timesink.analyses.behaviour.functions import NO_CALL, STEP_MARK
 from timesink.analyses.columns import memoize_per_trace, numbers
 from timesink.analyses.statistics.moments import moments
 from timesink.analyses.statistics.student_t import welch_interval

@@ -37,7 +37,7 @@ from timesink.model.diagnosis import (
 from timesink.model.findings import Evidence, Finding, Interval
 from timesink.model.intervals import Floats
 from timesink.model.units import brief_ns, join_names
-from timesink.rules import make_finding
+from timesink.rules.register import make_finding
 
 WAITS = ("exposed_communication", "synchronisation", "idle", "host_cpu")
 """Where a process waits for others: in a collective, or wherever its host waits for one."""

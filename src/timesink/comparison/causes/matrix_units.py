@@ -17,7 +17,7 @@ from timesink.analyses.names import (
 from timesink.comparison.causes.case import Demand, DiagnosisCase, Ledger, by_change, largest_first
 from timesink.model.diagnosis import ProgramChange
 from timesink.model.findings import Finding
-from timesink.rules import make_finding
+from timesink.rules.register import make_finding
 
 _CAUSE = "precision_change"
 _MAX_SHOWN = 3

@@ -392,7 +392,7 @@ def _chances(base: Floats, new: Floats) -> Floats:
     return single_value_p(single[0], several, _FLOOR)
 
 
-# -- what a load is read by ----------------------------------------------------------------------------
+# -- what a load is read by ------------------------------------------------------------------------
 
 _MIN_KERNEL_SHARE = 0.05
 """Kernels that are to speak for all take this part of the time of kernels at least."""

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from timesink.analyses.behaviour import once_per_cycle, plain_texts
 from timesink.analyses.behaviour.anatomy import Anatomy
+from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
 from timesink.comparison.causes.environment import counter_evidence
 from timesink.comparison.causes.resources import Context, CounterReading, readings
 from timesink.comparison.results import Pair
@@ -19,7 +19,7 @@ from timesink.model.findings import Evidence, Finding
 from timesink.model.intervals import Floats
 from timesink.model.schema import HOST_DEVICE
 from timesink.model.vendors import is_gpu
-from timesink.rules import catalogue
+from timesink.rules.register import catalogue
 
 _CAUSE = "gpu_contention"
 _MIN_LONGER = 1.25

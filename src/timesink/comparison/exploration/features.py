@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.analyses.behaviour import once_per_cycle
+from timesink.analyses.behaviour.summary import once_per_cycle
 from timesink.analyses.kernels.families import load_families
 from timesink.comparison.results import Process
 from timesink.model.arrays import exclusive_cumsum, run_starts

@@ -43,11 +43,12 @@ from timesink.errors import (
     UsageError,
     reason_of,
 )
-from timesink.formats import BASELINE_ENDING, SERIES, STORE
 from timesink.formats.small_files import small_content
+from timesink.formats.stored_names import BASELINE_ENDING, SERIES, STORE
 from timesink.model.units import join_names
-from timesink.sources import Recording, without_password
 from timesink.sources.kept_answers import Tables, from_bytes, to_bytes
+from timesink.sources.places import without_password
+from timesink.sources.recordings import Recording
 from timesink.sources.remote import connect, wrap_errors
 from timesink.version import __version__
 

@@ -31,7 +31,8 @@ from timesink.analyses.columns import (
     numbers,
     start_and_end,
 )
-from timesink.analyses.cycles import Cycles, host_spans, launching_process
+from timesink.analyses.cycles.kernel_sequence import launching_process
+from timesink.analyses.cycles.spans import Cycles, host_spans
 from timesink.analyses.forest import Nodes, levels, nest_calls, pre_order
 from timesink.analyses.links import launching_calls
 from timesink.analyses.names import Hashes, hash_texts, mix_hashes, plain_name

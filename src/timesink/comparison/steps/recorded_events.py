@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from timesink.analyses.behaviour import SIDE_WAIT, UNTRACED, once_per_cycle
+from timesink.analyses.behaviour.classes import SIDE_WAIT, UNTRACED
+from timesink.analyses.behaviour.summary import once_per_cycle
 from timesink.analyses.names import short_kernel_name
 from timesink.comparison.results import Process
 from timesink.comparison.steps.sides import is_related, is_unplaced, match_functions

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from timesink.analyses.behaviour import FUNCTION_CLASSES
 from timesink.analyses.behaviour.anatomy import (
     CALL_TIMES,
     CYCLE_SPANS,
@@ -24,6 +23,7 @@ from timesink.analyses.behaviour.anatomy import (
     only_cycles,
 )
 from timesink.analyses.behaviour.calls import OUTSIDE, Windows
+from timesink.analyses.behaviour.classes import FUNCTION_CLASSES
 from timesink.analyses.behaviour.counters import LEVELS
 from timesink.analyses.kernels.families import OTHER, load_families, normalised_name
 from timesink.analyses.statistics.moments import QUIETLY, Moments, moments

@@ -13,11 +13,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import polars as pl
 
-from timesink.analyses.behaviour import (
+from timesink.analyses.behaviour.classes import SIDE_WAIT, UNTRACED
+from timesink.analyses.behaviour.functions import WAITING
+from timesink.analyses.behaviour.summary import (
     NOTHING_RECORDED,
-    SIDE_WAIT,
-    UNTRACED,
-    WAITING,
     of_cycles_alone,
     once_per_cycle,
     plain_texts,
@@ -43,13 +42,13 @@ from timesink.comparison.results import (
     Process,
     Workload,
     cycle_lengths,
-    key_findings,
 )
 from timesink.comparison.steps.recorded_events import Unrecorded, find_unrecorded
 from timesink.comparison.steps.sides import (
     Sides,
     comparison_rows,
     is_related,
+    key_findings,
     known_rows,
     match_functions,
     side_by_side,

@@ -15,8 +15,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.analyses.behaviour import SIDE_WAIT, UNTRACED, once_per_cycle, plain_texts
-from timesink.analyses.cycles import type_of_name
+from timesink.analyses.behaviour.classes import SIDE_WAIT, UNTRACED
+from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
+from timesink.analyses.cycles.marks import type_of_name
 from timesink.analyses.kernels.families import normalised_name
 from timesink.comparison.results import Process, Workload
 from timesink.comparison.steps.recorded_events import (

@@ -19,7 +19,6 @@ import msgspec
 import numpy as np
 from msgspec import UNSET, Raw
 
-from timesink.formats import IsChosen
 from timesink.formats.chrome.columns import (
     NULL_CODE,
     NULL_INT,
@@ -31,7 +30,9 @@ from timesink.formats.chrome.columns import (
     Vocabularies,
     Vocabulary,
 )
-from timesink.model import csv_rows, vendors
+from timesink.formats.read_options import IsChosen
+from timesink.model import vendors
+from timesink.model.data_files import csv_rows
 
 # Which arguments of which kind of event are kept, under which column, as what: rows of
 # `argument_sets.csv`, but for those few events carry.

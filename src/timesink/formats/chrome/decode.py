@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Raw
 
-from timesink.formats import IsChosen, Progress
 from timesink.formats.chrome import arguments
 from timesink.formats.chrome.arguments import DEVICE, Lane, TextEnvelope
 from timesink.formats.chrome.columns import (
@@ -34,6 +33,7 @@ from timesink.formats.chrome.columns import (
 from timesink.formats.chrome.container import PieceText, cut_pieces, split_end, split_head
 from timesink.formats.chrome.repair import mend_piece, mend_text
 from timesink.formats.packing import Damage, SourceFile
+from timesink.formats.read_options import IsChosen, Progress
 from timesink.model.vendors import DEVICE_CATEGORIES, FLOW_CATEGORIES, HOST_CATEGORIES
 
 Fields = list[tuple[Any, ...]]

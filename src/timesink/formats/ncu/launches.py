@@ -18,7 +18,7 @@ from pathlib import Path
 import polars as pl
 
 from timesink.formats.ncu.numbers import POINT, DecimalEvidence, is_missing, to_numbers, unit_of
-from timesink.model import csv_rows
+from timesink.model.data_files import csv_rows
 from timesink.model.health import HealthEntry
 
 _MACHINE = re.compile(r"(?:device__attribute|numa|nvlink|c2clink|profiler)_+")
