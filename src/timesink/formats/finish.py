@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from timesink.model import units
-from timesink.model.health import MAX_TIMES_FULL, HealthEntry
+from timesink.model.health import MAX_TIMES_FULL, HealthEntry, merge_entries
 from timesink.model.intervals import IntervalSet, partially_overlapping, union_starts
 from timesink.model.launches import (
     LAUNCH_KINDS,
@@ -423,7 +423,7 @@ def finish_trace(
         complete["steps"] = find_steps(complete["host"])
     oddities = find_oddities(complete, metadata)
     frames = {name: frame.lazy() for name, frame in complete.items()}
-    return Trace(metadata, (*health, *odd_values, *oddities), frames)
+    return Trace(metadata, merge_entries([*health, *odd_values, *oddities]), frames)
 
 
 def _with_waits_apart(device: pl.DataFrame) -> pl.DataFrame:

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from timesink.model.health import HealthEntry, merge_entries
+from timesink.model.health import HealthEntry
 from timesink.model.recorded_run import RecordedRun
 from timesink.model.schema import TABLES
 
@@ -94,7 +94,6 @@ class Trace:
 
     metadata: Metadata
     health: tuple[HealthEntry, ...] = ()
-    """Each code once, however many entries it was given."""
     frames: Mapping[str, pl.LazyFrame] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -103,7 +102,6 @@ class Trace:
             msg = f"not tables of the model: {sorted(unknown)}"
             raise ValueError(msg)
         object.__setattr__(self, "frames", dict(self.frames))
-        object.__setattr__(self, "health", merge_entries(self.health))
 
     def lazy(self, table: str) -> pl.LazyFrame:
         """The table as a lazy frame; an absent table is an empty one."""

@@ -198,7 +198,7 @@ def _with_counters(trace: Trace, counters: Path) -> Trace:
     import polars as pl  # noqa: PLC0415 - start-up time
 
     from timesink.formats.counters import read_counters  # noqa: PLC0415
-    from timesink.model.health import HealthEntry  # noqa: PLC0415
+    from timesink.model.health import HealthEntry, merge_entries  # noqa: PLC0415
     from timesink.sources.run_facts import samples_of_process  # noqa: PLC0415
 
     try:
@@ -206,11 +206,11 @@ def _with_counters(trace: Trace, counters: Path) -> Trace:
     except UnreadableError as error:
         # A stray file beside the trace does not make the trace unreadable.
         entry = HealthEntry("unreadable_counters", 1, error.message)
-        return replace(trace, health=(*trace.health, entry))
+        return replace(trace, health=merge_entries([*trace.health, entry]))
     about = trace.metadata
     samples = samples_of_process(samples, about.run, Path(about.source).name)
     frames = {**trace.frames, "counters": pl.concat([trace.lazy("counters"), samples.lazy()])}
-    return replace(trace, frames=frames, health=(*trace.health, *health))
+    return replace(trace, frames=frames, health=merge_entries([*trace.health, *health]))
 
 
 # Many recordings at once: each process reads whole files, the cache carries the results.

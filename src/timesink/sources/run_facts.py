@@ -22,7 +22,7 @@ from timesink.formats.registry import read_trace, reader_of
 from timesink.formats.small_files import DamagedError, decode_small_json, joined_blocks
 from timesink.model import units
 from timesink.model.diagnosis import PLAIN
-from timesink.model.health import HealthEntry
+from timesink.model.health import HealthEntry, merge_entries
 from timesink.model.recorded_run import OVERHEAD_TOLD, WHOLE_PROGRAM, RecordedRun, RunProcess
 from timesink.model.trace import Device, Metadata, Trace
 from timesink.model.vendors import NO_ACCELERATOR
@@ -99,7 +99,7 @@ def with_run(trace: Trace, file: RunFile) -> Trace:
     """The trace with the facts of its run in its metadata, and what they mean in its health."""
     broken = [HealthEntry("bad_run_file", len(file.unused), "".join(file.unused[:1]))]
     if file.run is None:
-        return replace(trace, health=(*trace.health, *broken))
+        return replace(trace, health=merge_entries([*trace.health, *broken]))
     process = file.run.process_of(Path(trace.metadata.source).name)
     # What the trace says of itself comes first.
     distributed = trace.metadata.distributed
@@ -139,7 +139,7 @@ def with_run(trace: Trace, file: RunFile) -> Trace:
     if process is not None:
         # A process without a rank, as its recorder saw it, is no part of a larger job.
         health = [entry for entry in health if entry.code != "rank_assumed"]
-    return replace(trace, metadata=metadata, health=tuple(health))
+    return replace(trace, metadata=metadata, health=merge_entries(health))
 
 
 def plain_run_in(folder: Path) -> RunFile | None:
@@ -200,7 +200,7 @@ def with_topology(trace: Trace, file: Path) -> Trace:
         devices=_with_memory(metadata.devices, components),
         extra={**metadata.extra, KEY: _machine(components)} if components else metadata.extra,
     )
-    health = (*trace.health, *broken)
+    health = merge_entries([*trace.health, *broken])
     return replace(trace, metadata=described, health=health)
 
 
