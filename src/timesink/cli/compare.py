@@ -550,8 +550,7 @@ def _compare(options: argparse.Namespace) -> Comparison:
         from timesink.comparison.inputs import SideReadOptions  # noqa: PLC0415
 
         search = CycleSearch(*(reading.pop(name) for name in ("marker", "by", "metric_map")))
-        how = SideReadOptions(
-            *(reading.pop(name) for name in ("cache", "jobs", "progress")), search
-        )
+        cache, jobs, progress = (reading.pop(name) for name in ("cache", "jobs", "progress"))
+        how = SideReadOptions(cache, jobs, progress, search)
         choices = ComparisonOptions(how, **reading, engine=engine_from(options))
         return compare_runs(options.paths, options.against, choices)
