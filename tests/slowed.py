@@ -14,15 +14,14 @@ from compared import pair_of
 from timesink.analyses.behaviour.anatomy import (
     CYCLE_SPANS,
     LAUNCHES,
-    LEVELS,
     PART_TIMES,
     PLACE_TIMES,
     Anatomy,
 )
+from timesink.analyses.behaviour.counters import LEVELS
 from timesink.comparison.causes.diagnosis import attribution, find_causes
 from timesink.comparison.results import CycleTimes, Pair, Process
-from timesink.comparison.steps.times import time_rows
-from timesink.comparison.steps.verdict import compare_roles
+from timesink.comparison.steps.verdict import compare_roles, time_rows
 from timesink.model.diagnosis import Component
 from timesink.model.findings import Anomaly, Cause
 

@@ -16,10 +16,10 @@ from timesink.answers.comparison.budget_file import (
     time_ns,
 )
 from timesink.answers.comparison.gate_result import unseen
-from timesink.comparison.causes.counter_levels import chance
 from timesink.comparison.causes.device import precision
 from timesink.comparison.causes.diagnosis import unexplained_changes
 from timesink.comparison.causes.environment import relief_sentence
+from timesink.comparison.causes.resources import chance
 from timesink.comparison.causes.slow_steps import CycleSplit, excesses, split_cycles
 from timesink.comparison.gate.verdict import Limit, unseen_pct
 from timesink.comparison.results import Process

@@ -546,11 +546,11 @@ def _compare(options: argparse.Namespace) -> Comparison:
         read_options(options, *names) as reading,
     ):
         # --help does not wait for this.
-        from timesink.answers.comparison.report import compare  # noqa: PLC0415
+        from timesink.comparison.compare_runs import ComparisonOptions, compare_runs  # noqa: PLC0415
+        from timesink.comparison.inputs import SideReadOptions  # noqa: PLC0415
 
-        return compare(
-            *options.paths,
-            against=tuple(options.against),
-            **reading,
-            engine=engine_from(options),
-        )
+        search = CycleSearch(*(reading.pop(name) for name in ("marker", "by", "metric_map")))
+        cache, jobs, progress = (reading.pop(name) for name in ("cache", "jobs", "progress"))
+        how = SideReadOptions(cache, jobs, progress, search)
+        choices = ComparisonOptions(how, **reading, engine=engine_from(options))
+        return compare_runs(options.paths, options.against, choices)

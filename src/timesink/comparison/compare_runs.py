@@ -46,7 +46,8 @@ from timesink.comparison.repeated import (
     timed_sides,
 )
 from timesink.comparison.repeated_runs import TimedRun, timed_runs
-from timesink.comparison.results import Comparison, Pair, Process, Run, key_findings
+from timesink.comparison.results import Comparison, Pair, Process, Run
+from timesink.comparison.steps.sides import key_findings
 from timesink.comparison.steps.verdict import compare_roles
 from timesink.errors import NotFoundError, TimesinkError, UsageError
 from timesink.model.diagnosis import SIDES

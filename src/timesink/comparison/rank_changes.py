@@ -26,8 +26,7 @@ from timesink.analyses.statistics.mean_changes import mean_changes
 from timesink.analyses.statistics.significance import ALPHA, false_discovery
 from timesink.comparison.inputs import RunInput
 from timesink.comparison.results import RankChanges, StragglerChange
-from timesink.comparison.steps.times import cycle_times
-from timesink.comparison.steps.verdict import judge_lengths
+from timesink.comparison.steps.verdict import cycle_times, judge_lengths
 from timesink.errors import UnreadableError
 from timesink.model.diagnosis import Component, Diagnosis
 from timesink.model.findings import CAUSES, Cause, Evidence, Straggler

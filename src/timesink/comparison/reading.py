@@ -13,13 +13,14 @@ import polars as pl
 from msgspec import structs
 
 from timesink.analyses.behaviour.anatomy import Anatomy, only_cycles
-from timesink.analyses.behaviour.cycle_places import with_calls
-from timesink.analyses.behaviour.summary import mend_table, of_cycles_alone
+from timesink.analyses.behaviour.recorded_anatomy import with_calls
+from timesink.analyses.behaviour.summary import of_cycles_alone
 from timesink.comparison.inputs import LEFT_OUT, RecordingRef, SideReadOptions
 from timesink.comparison.prefetch import CycleSearch, Helpers
 from timesink.comparison.repeated_runs import timed_runs
 from timesink.comparison.results import CycleUnit, Failure, Process, Run
 from timesink.errors import NotFoundError, TimesinkError, UnreadableError, UsageError
+from timesink.formats.behaviour import mend_table
 from timesink.formats.counters import read_counters
 from timesink.formats.source_file import read_trace
 from timesink.model.fitness import Fitness, Reason

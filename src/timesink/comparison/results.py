@@ -354,31 +354,6 @@ class Pair:
         return self.rows if self.known_rows is None else self.known_rows
 
 
-THRESHOLD = 10.0
-"""Rows with a higher score are worth a word."""
-_MAX_FINDINGS = 3
-"""Findings, and metrics of each."""
-_MIN_CHANGE = 1e-6
-"""Metrics that changed by less did not change."""
-
-
-def key_findings(rows: pl.DataFrame) -> tuple[KeyFinding, ...]:
-    """The first functions of the rows whose score is above the threshold, with their metrics."""
-    high = rows.select("function", "device", "mu_delta", "score").with_row_index("row")
-    high = high.filter(pl.col("score") > THRESHOLD)
-    heads = high.unique(["function", "device"], keep="first", maintain_order=True).head(
-        _MAX_FINDINGS
-    )
-    findings = []
-    for row, function, device in heads.select("row", "function", "device").iter_rows():
-        same = (pl.col("function") == function) & (pl.col("device") == device)
-        changed = high.filter(same, pl.col("mu_delta").abs() > _MIN_CHANGE)["row"]
-        findings.append(
-            KeyFinding(function, device, row, tuple(changed.head(_MAX_FINDINGS).to_list()))
-        )
-    return tuple(findings)
-
-
 # -- groups of processes, and ranks of a run, beside each other ------------------------------------
 
 

@@ -123,6 +123,8 @@ def _read() -> dict[str, TraceTable]:
 
 
 TABLES = _read()
+EMPTY_TABLES = {name: table.empty() for name, table in TABLES.items()}
+"""What a trace holds of what its reader knows nothing of."""
 HOST, DEVICE, MEMORY = TABLES["host"], TABLES["device"], TABLES["memory"]
 COUNTERS, STEPS, BEHAVIOUR = TABLES["counters"], TABLES["steps"], TABLES["behaviour"]
 KERNEL_CALLS, KERNEL_METRICS = TABLES["kernel_calls"], TABLES["kernel_metrics"]

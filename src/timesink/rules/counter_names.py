@@ -60,9 +60,9 @@ class Resource(msgspec.Struct, frozen=True):
     harm: str = ""
     """`up` or `down`: the direction that hurts."""
     scale: str = ""
-    """How a change becomes a share of the capacity: a key of `resource_load.SCALES`."""
+    """How a change becomes a share of the capacity: a key of `resources.SCALES`."""
     deduction: str = ""
-    """How the load of the process itself is taken off: a key of `resource_load.TAKEN_OFF`."""
+    """How the load of the process itself is taken off: a key of `resources.TAKEN_OFF`."""
     floor: float = _FLOOR
     """Least share of the capacity that is worth an entry."""
     hurts_from: float | None = None

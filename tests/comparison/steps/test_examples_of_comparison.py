@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from timesink.comparison.results import TIMES, CycleTimes, Process, cycle_lengths, key_findings
+from timesink.comparison.results import TIMES, CycleTimes, Process, cycle_lengths
 from timesink.comparison.steps.recorded_events import equally_often, find_unrecorded
 from timesink.comparison.steps.sides import (
     comparison_rows,
+    key_findings,
     match_functions,
     side_by_side,
     unlike_metrics,
@@ -16,8 +17,14 @@ from timesink.comparison.steps.sides import (
     with_matching_devices,
     with_places,
 )
-from timesink.comparison.steps.times import cycle_spans, cycle_times, family_rows, time_rows
-from timesink.comparison.steps.verdict import cycle_change, unrecorded_in
+from timesink.comparison.steps.verdict import (
+    cycle_change,
+    cycle_spans,
+    cycle_times,
+    family_rows,
+    time_rows,
+    unrecorded_in,
+)
 from timesink.model.diagnosis import SteadyTimes
 from timesink.model.schema import BEHAVIOUR, NO_DEVICE
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from timesink.comparison.results import Process
-from timesink.comparison.steps.times import are_parts_of_one_run
+from timesink.comparison.steps.verdict import are_parts_of_one_run
 
 LENGTHS = [100, 130, 90, 110, 100, 120, 105, 95, 100, 115, 100, 100]
 

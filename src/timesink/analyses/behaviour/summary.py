@@ -12,7 +12,6 @@ from timesink.analyses.columns import (
 )
 from timesink.model.schema import BEHAVIOUR, HOST_DEVICE
 from timesink.model.trace import Trace
-from timesink.model.units import count_noun
 
 NOTHING_RECORDED = "(nothing recorded)"
 """Function of a cycle in which nothing ran, so that every cycle has a row."""
@@ -63,7 +62,6 @@ def distinct_texts(column: pl.Series) -> tuple[str, ...]:
     return tuple(sorted(text for text in encode(column)[1] if text is not None))
 
 
-_PROCESS = ("host", "pid", "cycle_type", "cycle")
 _ROW_KEY = ("function", "function_class", "device")
 
 
@@ -80,41 +78,6 @@ def once_per_cycle(table: pl.DataFrame, within: Sequence[str] = ()) -> pl.DataFr
     two functions.  `within` are columns that tell cycles of the same number apart.
     """
     return table.unique([*within, "cycle", *_ROW_KEY], keep="first", maintain_order=True)
-
-
-def with_cycle_lengths(table: pl.DataFrame) -> pl.DataFrame:
-    """The table with the length of cycles that do not say it, from times and their shares.
-
-    A time that is 20 % of the cycle tells how long the cycle is; the median over the functions.
-    Where no share is known either, it stays as it is.
-    """
-    if table["cycle_dur_ns"].gt(0).fill_null(value=False).all():
-        return table
-    has_share = (pl.col("dur_ns") > 0) & (pl.col("beta_pct") > 0) & pl.col("beta_pct").is_finite()
-    length = (100 * pl.col("dur_ns") / pl.col("beta_pct")).filter(has_share).median().over(_PROCESS)
-    recorded_ns = pl.col("cycle_dur_ns").filter(pl.col("cycle_dur_ns") > 0).max().over(_PROCESS)
-    filled = pl.coalesce(recorded_ns, length.round().cast(pl.Int64, strict=False), "cycle_dur_ns")
-    return table.with_columns(cycle_dur_ns=filled.cast(pl.Int64))
-
-
-def mend_table(table: pl.DataFrame) -> tuple[pl.DataFrame, tuple[str, ...]]:
-    """A table as others wrote it without repeats and with cycle lengths, and what was done."""
-    once = table.unique(keep="first", maintain_order=True)
-    filled = with_cycle_lengths(once)
-    notes = []
-    if dropped := table.height - once.height:
-        were = "was" if dropped == 1 else "were"
-        notes.append(f"{count_noun(dropped, 'rows')} repeated others and {were} left out")
-    # Rows that give a function, device and metric a second value in the same cycle.
-    if unlike := once.height - once.select(*_PROCESS, *_ROW_KEY, "metric").n_unique():
-        # The published statistics take every row; leaving some out would change them.
-        notes.append(
-            f"{count_noun(unlike, 'rows')} contradict others of the same function, step and "
-            "metric: scores take all, times the first"
-        )
-    if not filled["cycle_dur_ns"].equals(once["cycle_dur_ns"]):
-        notes.append("step times are not recorded; they come from times and their shares")
-    return filled, tuple(notes)
 
 
 _FUNCTION = ("host", "pid", "function", "short_name", "function_class", "device")

@@ -17,7 +17,7 @@ import polars as pl
 from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
 from timesink.analyses.kernels.families import OTHER
 from timesink.analyses.statistics.change_points import warm_up
-from timesink.comparison.causes.case_functions import family_of
+from timesink.comparison.causes.case import family_of
 from timesink.comparison.gate.baseline_store import Baseline
 from timesink.comparison.reading import processes_of
 from timesink.comparison.results import Process, cycle_lengths

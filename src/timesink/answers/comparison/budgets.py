@@ -32,8 +32,7 @@ from timesink.answers.comparison.program import (
     edit_told,
     signals_of_pair,
 )
-from timesink.comparison.causes.case import known_interval
-from timesink.comparison.causes.case_functions import cycle_matrices
+from timesink.comparison.causes.case import cycle_matrices, known_interval
 from timesink.comparison.causes.diagnosis import diagnose
 from timesink.comparison.causes.joint_diagnosis import cases_of, diagnose_comparison
 from timesink.comparison.gate.verdict import FAILED, PASSED, UNJUDGED, Limit

@@ -13,27 +13,25 @@ from msgspec.structs import replace
 
 from timesink.analyses.behaviour.classes import UNTRACED
 from timesink.comparison.causes.case import (
+    CaseFunctions,
     Claim,
     Demand,
     DiagnosisCase,
+    added_calls,
+    added_in_cycles,
     both_ways,
     by_change,
     change,
-    is_certain,
-    told_name,
-)
-from timesink.comparison.causes.case_functions import (
-    CaseFunctions,
-    added_calls,
-    added_in_cycles,
     companions,
     computes_on_host,
     excess,
     in_proportion,
+    is_certain,
     is_program,
     more_of_all,
     on_host,
     slowdown,
+    told_name,
     waits,
 )
 from timesink.model import units as amounts

@@ -20,17 +20,18 @@ from timesink.comparison.causes.case import (
     DiagnosisCase,
     Ledger,
     case_of,
+    cycle_matrices,
+    family_of,
     known_interval,
     largest_first,
 )
-from timesink.comparison.causes.case_functions import cycle_matrices, family_of
 from timesink.comparison.causes.corrected_steps import judged_without_overhead
-from timesink.comparison.causes.counter_levels import impossible_levels
 from timesink.comparison.causes.environment import find_anomalies
 from timesink.comparison.causes.even_pace import even_paces
 from timesink.comparison.causes.host import local_changes
 from timesink.comparison.causes.matrix_units import settled_matrix_units
 from timesink.comparison.causes.program_edits import call_label, edits
+from timesink.comparison.causes.resources import impossible_levels
 from timesink.comparison.causes.shared_device import shared_devices
 from timesink.comparison.program.calls import Program
 from timesink.comparison.program.edits import ProgramDifference, call_tree, difference

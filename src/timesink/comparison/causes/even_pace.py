@@ -8,8 +8,9 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.behaviour.functions import NO_CALL
-from timesink.comparison.causes.case import HOST_PARTS, DiagnosisCase
-from timesink.comparison.causes.case_functions import (
+from timesink.comparison.causes.case import (
+    HOST_PARTS,
+    DiagnosisCase,
     computes_on_host,
     is_program,
     on_host,

@@ -10,9 +10,8 @@ import polars as pl
 
 from timesink.analyses.behaviour.anatomy import Anatomy
 from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
-from timesink.comparison.causes.counter_levels import CounterReading, readings
 from timesink.comparison.causes.environment import counter_evidence
-from timesink.comparison.causes.resource_load import Context
+from timesink.comparison.causes.resources import Context, CounterReading, readings
 from timesink.comparison.results import Pair
 from timesink.model import units
 from timesink.model.diagnosis import ProgramChange

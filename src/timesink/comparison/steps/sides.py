@@ -18,20 +18,20 @@ from timesink.analyses.behaviour.anatomy import (
     CALL_TIMES,
     CYCLE_SPANS,
     LAUNCHES,
-    LEVELS,
     PART_TIMES,
     PLACE_TIMES,
     Anatomy,
+    anatomy_of,
     only_cycles,
 )
 from timesink.analyses.behaviour.calls import OUTSIDE, Windows
 from timesink.analyses.behaviour.classes import FUNCTION_CLASSES
-from timesink.analyses.behaviour.recorded_anatomy import anatomy_of
+from timesink.analyses.behaviour.counters import LEVELS
 from timesink.analyses.kernels.families import OTHER, load_families, normalised_name
 from timesink.analyses.statistics.moments import QUIETLY, Moments, moments
 from timesink.analyses.statistics.rank_tests import rank_p
 from timesink.analyses.statistics.student_t import welch_p
-from timesink.comparison.results import ROWS, Process
+from timesink.comparison.results import ROWS, KeyFinding, Process
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.schema import HOST_DEVICE, NO_DEVICE
 from timesink.model.units import natural, quantity
@@ -144,6 +144,31 @@ def comparison_rows(base: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
         .cast(pl.Schema(ROWS))
         .sort("score", *_KEY, descending=[True, False, False, False])
     )
+
+
+THRESHOLD = 10.0
+"""Rows with a higher score are worth a word."""
+_MAX_FINDINGS = 3
+"""Findings, and metrics of each."""
+_MIN_LOAD_CHANGE = 1e-6
+"""Metrics that changed by less did not change."""
+
+
+def key_findings(rows: pl.DataFrame) -> tuple[KeyFinding, ...]:
+    """The first functions of the rows whose score is above the threshold, with their metrics."""
+    high = rows.select("function", "device", "mu_delta", "score").with_row_index("row")
+    high = high.filter(pl.col("score") > THRESHOLD)
+    heads = high.unique(["function", "device"], keep="first", maintain_order=True).head(
+        _MAX_FINDINGS
+    )
+    findings = []
+    for row, function, device in heads.select("row", "function", "device").iter_rows():
+        same = (pl.col("function") == function) & (pl.col("device") == device)
+        changed = high.filter(same, pl.col("mu_delta").abs() > _MIN_LOAD_CHANGE)["row"]
+        findings.append(
+            KeyFinding(function, device, row, tuple(changed.head(_MAX_FINDINGS).to_list()))
+        )
+    return tuple(findings)
 
 
 def known_rows(

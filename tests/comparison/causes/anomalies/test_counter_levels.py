@@ -9,8 +9,9 @@ import polars as pl
 import pytest
 
 from shared_resources import Side, anomalies, pair
-from timesink.analyses.behaviour.anatomy import LEVELS, PART_TIMES, PLACE_TIMES, Anatomy
-from timesink.comparison.causes.counter_levels import CounterReading, harmful_chances, readings
+from timesink.analyses.behaviour.anatomy import PART_TIMES, PLACE_TIMES, Anatomy
+from timesink.analyses.behaviour.counters import LEVELS
+from timesink.comparison.causes.resources import CounterReading, harmful_chances, readings
 from timesink.comparison.results import WITHIN, Pair
 from timesink.rules.counter_names import resource_of
 

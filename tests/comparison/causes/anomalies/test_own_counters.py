@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from shared_resources import Side, anomalies, both
-from timesink.analyses.behaviour.anatomy import LEVELS
+from timesink.analyses.behaviour.counters import LEVELS
 from timesink.rules.counter_names import only_own
 
 CORE = "% of a core"
