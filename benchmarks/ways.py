@@ -110,6 +110,8 @@ def parts(value: Any, depth: int = 1) -> Iterator[Any]:
 
 def fields(value: Any) -> Iterator[Any]:
     """A value, what it holds, and what its fields hold."""
+    if isinstance(value, PLAIN):
+        return
     yield from parts(value)
     names = getattr(type(value), "__struct_fields__", ())
     if dataclasses.is_dataclass(value):
