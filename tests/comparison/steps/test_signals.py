@@ -113,4 +113,4 @@ def test_what_was_not_recorded_is_not_known(tmp_path: Path):
         None,
     ) * 4
     assert signals.cycle_ns == 900_000
-    assert set(SIGNALS) <= {*Signals.__dataclass_fields__}
+    assert set(SIGNALS) <= {*Signals.__struct_fields__}
