@@ -27,19 +27,10 @@ GAPS = {f"aten::op{number}": 2.0 for number in range(8)}
 
 Causes = Mapping[str, Iterable[Finding]]
 
-MANY = USUAL.but(
-    **{f"aten::other{number}": Call("cpu_operator", 2, 1.0) for number in range(40)},
-    **{f"sm90_gemm_{number}": Call("gpu_compute", 2, 1.0) for number in range(12)},
-)
-"""Enough functions and kernels to tell that all of them take longer."""
 PAIRS: Mapping[str, tuple[Program, Program, int]] = {
     "the same": (USUAL, USUAL, 20),
     "a slower host": (USUAL, USUAL.slowed(1.6), 20),
     "a faster host": (USUAL.slowed(1.6), USUAL, 20),
-    "a slower host of many functions": (MANY, MANY.slowed(1.6), 20),
-    "a faster host of many functions": (MANY.slowed(1.6), MANY, 20),
-    "a slower device of many kernels": (MANY, MANY.slowed(2.0, "gpu"), 20),
-    "a faster device of many kernels": (MANY.slowed(2.0, "gpu"), MANY, 20),
     "a slower device": (USUAL, USUAL.slowed(3.0, "gpu"), 20),
     "a faster device": (USUAL.slowed(3.0, "gpu"), USUAL, 20),
     "a pause": (USUAL, replace(USUAL, gap_ms=20.0), 20),
