@@ -1,4 +1,4 @@
-"""Runs whose recordings say how long steps are without profiler overhead, and how they are judged."""
+"""Runs whose recordings say how long steps are without profiler overhead, and judgements."""
 
 from __future__ import annotations
 

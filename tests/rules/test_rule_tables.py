@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from golden_runs import COMMUNICATION
+from cases import ALLOC, MAIN, STEP, K, O, R, host_event, read
+from cases import OTHER as OTHER_THREAD
+from golden_runs import COMMUNICATION, GIB, IDLE
 from loaded_cycles import Piece, cycles
 from measured_kernels import H200, Launch, trace_of_launches, use
 from roofed_runs import Call, good, run, trace_of_calls
@@ -16,7 +18,9 @@ from timesink.model.findings import KernelAdvice
 from timesink.model.trace import Trace
 from timesink.rules.communication import exposed_communication
 from timesink.rules.efficiency import proven_findings, time_at_roof
+from timesink.rules.idle import dominant_operator, time_between
 from timesink.rules.kernel_use import advise
+from timesink.rules.run_findings import find_all
 
 # -- kernels and how they use a device -------------------------------------------------------------
 
@@ -150,3 +154,73 @@ def test_operators_that_wait_are_named_up_to_three(count: int):
     named = [proof.name for proof in found["synchronisation"].evidence]
     assert len(named) == min(count, 3)
     assert set(named) <= set(names)
+
+
+@pytest.mark.parametrize(("steps", "is_told"), [(1, False), (2, True), (5, True)])
+def test_waits_outside_of_operators_need_to_recur(steps: int, *, is_told: bool):
+    """At its end a benchmark waits, and so does a profiler."""
+    pieces = [*[Piece("kernel", "aten::mm", 50, 300)] * 3, Piece("wait", "Optimizer.step#SGD.step")]
+    found = proven_findings(cycles([*pieces, Piece("host", "aten::arange", 150)], steps))
+    assert ("synchronisation" in {finding.id for finding in found}) == is_told
+
+
+# -- sizes and shapes ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("size", "padded"), [(30522, 30528), (30530, 30592), (3137, 3144), (1001, 1008), (4095, 4096)]
+)
+def test_dimensions_are_padded_to_round_sizes_where_that_is_hardly_more(size: int, padded: int):
+    dims = [[8192, size], [size, 768]]
+    (finding,) = run(Call("aten::mm", dims, 2500, strides=[[size, 1], [768, 1]]))
+    assert finding.advice.startswith(f"Pad {size} to {padded};")
+
+
+@pytest.mark.parametrize("names", [("gelu", "tanh"), ("tanh", "gelu")])
+def test_of_equal_losses_the_first_name_is_told(names: Sequence[str]):
+    calls = [Call(f"aten::{name}", [[8192, 8192]], 500, f"{name}_kernel") for name in names]
+    (finding,) = run(calls[0], good(), calls[1])
+    assert finding.sentence.startswith("aten::gelu on 8192x8192 has the most headroom")
+
+
+@pytest.mark.parametrize("shapes", [([8192, 8192], [4096, 16384]), ([4096, 16384], [8192, 8192])])
+def test_of_equal_losses_of_an_operator_the_first_shape_is_told(shapes: Sequence[list[int]]):
+    calls = [Call("aten::gelu", [shape], 500, "gelu_kernel") for shape in shapes]
+    (finding,) = run(calls[0], good(), calls[1])
+    assert finding.sentence.startswith("aten::gelu on 4096x16384 has the most headroom")
+
+
+# -- time of the host ------------------------------------------------------------------------------
+
+
+def test_an_operator_and_its_time_on_the_host():
+    (finding,) = dominant_operator(IDLE["one operator"]())
+    assert finding.evidence[0].numbers == {"calls": 1, "host_us_per_step": 500.0}
+
+
+@pytest.mark.parametrize(("steps", "window_us", "pauses"), [(0, 0, 0), (1, 0, 0), (3, 8000, 2)])
+def test_time_between_steps(steps: int, window_us: int, pauses: int):
+    marks = [STEP(number, 3000 * number, 2000) for number in range(steps)]
+    between = time_between(read(*marks, O("aten::mm", 0, 10)))
+    assert (between.window_ns, between.pauses) == (1000 * window_us, pauses)
+    assert sum(between.parts.values()) == 1_000_000 * pauses
+
+
+@pytest.mark.parametrize(("hidden", "share"), [(0, 0.5), (100, 0.4), (300, 0.2), (450, None)])
+def test_host_communication_beside_which_others_compute(hidden: int, share: float | None):
+    beside = [O("aten::mm", 0, hidden, tid=OTHER_THREAD)] if hidden else []
+    findings = exposed_communication(
+        read(STEP(1, 0, 1000), O("gloo:all_reduce", 0, 500), O("aten::add", 500, 500), *beside)
+    )
+    assert [finding.share for finding in findings] == ([] if share is None else [share])
+
+
+def test_findings_that_ask_nothing_of_idle_time_stand_where_that_is_not_known():
+    """The host waits with an empty device: work of the device was not recorded."""
+    blocked = host_event("cuda_runtime", "hipMemcpyWithStream", 95, 493_000, MAIN)
+    first = [R(2, 5, c=1), K("gemm", 10, 90, c=1)]
+    full = ALLOC(5, 512, device=0, address=1, total=19 * GIB // 2)
+    gpu = {"id": 0, "name": "NVIDIA H200", "totalGlobalMem": 10 * GIB}
+    host = [STEP(1, 0, 493_200), O("train", 0, 493_200)]
+    trace = read(*host, *first, blocked, full, deviceProperties=[gpu])
+    assert [finding.id for finding in find_all(trace)] == ["memory-near-limit"]

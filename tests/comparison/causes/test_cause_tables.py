@@ -13,43 +13,47 @@ from program_changes import DROPOUT, REGION, steady
 from resource_changes import BASE, SIDES_BY_CAUSE, side
 from shared_resources import anomalies
 from slowed import MS, USUAL, Call, Program, anomaly, causes, pair
+from timesink.comparison.causes.case import Ledger
 from timesink.comparison.causes.corrected_steps import judged_without_overhead
 from timesink.comparison.causes.diagnosis import diagnose, program_change
 from timesink.comparison.causes.joint_diagnosis import diagnose_together
+from timesink.comparison.causes.shared_device import turns_of_others
+from timesink.model.diagnosis import Component
 from without_overhead import corrected_pair, recorded_judgement
 from without_overhead import program as change_of_device
 
 # -- step times without profiler overhead: base and new (low, middle, high), then as recorded ------
 
-WIDE, NARROW, NEARLY = (50, 60, 70), (58, 60, 62), (57, 59, 61)
+Estimate = tuple[float, float, float]
+WIDE: Estimate = (50, 60, 70)
+NARROW: Estimate = (58, 60, 62)
 
 
 @pytest.mark.parametrize(
-    ("base", "new", "recorded", "new_ms", "device_ms", "verdict"),
+    ("sides", "recorded", "new_ms", "device_ms", "verdict"),
     [
         # The interval leaves room for a good part of the recorded change, or for little of it.
-        (WIDE, WIDE, "improvement", 80, 0, "improvement"),
-        (NARROW, NARROW, "improvement", 80, 0, "no_change"),
-        (WIDE, WIDE, "regression", 120, 0, "regression"),
-        (NARROW, NARROW, "regression", 120, 0, "no_change"),
+        ((WIDE, WIDE), "improvement", 80, 0, "improvement"),
+        ((NARROW, NARROW), "improvement", 80, 0, "no_change"),
+        ((WIDE, WIDE), "regression", 120, 0, "regression"),
+        ((NARROW, NARROW), "regression", 120, 0, "no_change"),
         # A small change as recorded: as much is not ruled out.
-        (NARROW, NARROW, "regression", 107, 0, "regression"),
-        (NARROW, NARROW, "improvement", 93, 0, "improvement"),
+        ((NARROW, NARROW), "regression", 107, 0, "regression"),
+        ((NARROW, NARROW), "improvement", 93, 0, "improvement"),
         # Device time says for certain that the program changed.
-        (NARROW, (70, 75, 80), "no_change", 102, 15, "regression"),
-        ((70, 75, 80), NARROW, "no_change", 98, -15, "improvement"),
-        (NARROW, (70, 75, 80), "improvement", 80, 15, "regression"),
-        ((70, 75, 80), NARROW, "regression", 120, -15, "improvement"),
-        (WIDE, WIDE, "no_change", 102, 15, "no_change"),
+        ((NARROW, (70, 75, 80)), "no_change", 102, 15, "regression"),
+        (((70, 75, 80), NARROW), "no_change", 98, -15, "improvement"),
+        ((NARROW, (70, 75, 80)), "improvement", 80, 15, "regression"),
+        (((70, 75, 80), NARROW), "regression", 120, -15, "improvement"),
+        ((WIDE, WIDE), "no_change", 102, 15, "no_change"),
         # Two clocks that disagree decide nothing, where one of them rules out the other.
-        ((55, 60, 65), (57, 62, 67), "improvement", 60, 2, "no_change"),
-        ((55, 60, 65), (57, 62, 67), "improvement", 90, 2, "improvement"),
-        (NARROW, NARROW, "incomparable", 120, 0, "incomparable"),
+        (((55, 60, 65), (57, 62, 67)), "improvement", 60, 2, "no_change"),
+        (((55, 60, 65), (57, 62, 67)), "improvement", 90, 2, "improvement"),
+        ((NARROW, NARROW), "incomparable", 120, 0, "incomparable"),
     ],
 )
 def test_verdicts_without_overhead(
-    base: tuple[float, float, float],
-    new: tuple[float, float, float],
+    sides: tuple[Estimate, Estimate],
     recorded: str,
     new_ms: float,
     device_ms: float,
@@ -58,7 +62,7 @@ def test_verdicts_without_overhead(
     beyond = (new_ms - 105.0, new_ms - 95.0)
     judged = judged_without_overhead(
         recorded_judgement(recorded, new_ms, beyond),
-        corrected_pair(base, new),
+        corrected_pair(*sides),
         change_of_device(device_ms),
     )
     assert judged.verdict == verdict
@@ -214,3 +218,62 @@ def test_the_interval_of_a_verdict_is_that_of_the_processes_it_rests_on():
     assert together.verdict == alone.verdict == "regression"
     low, high = together.cycle_time.interval_pct or (0, 0)
     assert 0 < low < (together.cycle_time.change_pct or 0) < high
+
+
+def test_processes_that_all_got_slower_are_told_together():
+    pause = replace(USUAL, gap_ms=30.0)
+    diagnosis = diagnose_together([pair(USUAL, pause, rank) for rank in range(2)])
+    assert diagnosis.reason.startswith("Both processes have longer steps: 8")
+
+
+# -- devices that take turns -----------------------------------------------------------------------
+
+UNLIKE = {"gemm": (20, 6.0), "norm": (300, 3.0), "tiny": (2000, 2.0), "long": (2, 8.0)}
+"""Launches of a step and their time in ms."""
+
+
+def kernels(**more_ms: float) -> Program:
+    return USUAL.but(
+        **{
+            name: Call("gpu_compute", calls, ms + more_ms.get(name, 0.0))
+            for name, (calls, ms) in UNLIKE.items()
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("more_ms", "turn_ms"),
+    [
+        ({}, 0.0),
+        (dict.fromkeys(UNLIKE, 10.0), 10.0),
+        ({"gemm": 10.0, "norm": 20.0, "tiny": 10.0, "long": 10.0}, 10.0),
+        ({"gemm": 10.0, "norm": 10.0, "tiny": 30.0, "long": 10.0}, 10.0),
+        # Each takes longer by its own measure: that is more work.
+        ({name: ms for name, (_, ms) in UNLIKE.items()}, 0.0),
+        # Held up are kernels of one sort alone.
+        ({"gemm": 10.0}, 0.0),
+    ],
+)
+def test_turns_of_another_process(more_ms: dict[str, float], turn_ms: float):
+    both_runs = pair(kernels(), kernels(**more_ms))
+    assert turns_of_others(both_runs, "GPU 0") == pytest.approx(turn_ms * MS, rel=0.1)
+
+
+# -- operators that come with kernels --------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("launches", "operator_calls"), [(40, 40), (3, 3), (40, 0)])
+def test_operators_that_come_with_new_kernels_are_a_part_of_that(
+    launches: int, operator_calls: int
+):
+    new = {"sm90_gemm_new": Call("gpu_compute", launches, 5.0)}
+    if operator_calls:
+        new["aten::bmm"] = Call("cpu_operator", operator_calls, 4.0)
+    (found,) = causes(USUAL, USUAL.but(**new))
+    assert found.id == "kernel_change"
+    assert found.cost_ns == pytest.approx((9.0 if operator_calls else 5.0) * MS, rel=0.1)
+
+
+def test_nothing_is_left_of_a_change_of_nothing():
+    nothing = Component("idle", None, 0.0, 0.0, None, None, None)
+    assert Ledger([nothing]).left == {"idle": 0.0}
