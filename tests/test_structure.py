@@ -144,15 +144,17 @@ def test_modules_named_as_text_are_there():
     assert [(file, name) for file, name in named if not is_there(name)] == []
 
 
-def test_constants_that_are_measured_are_there():
-    text = (Path(__file__).parents[1] / "benchmarks" / "constants.py").read_text(encoding="utf-8")
-    named = re.findall(r'Constant\(".*?", "([\w.]+)", "(\w+)"', text)
-    assert len(named) > 3
-    assert [
-        name_parts
-        for name_parts in named
-        if not is_there(f"timesink.{name_parts[0]}.{name_parts[1]}")
-    ] == []
+def test_limits_are_documented_and_consulted():
+    for room in ("rules", "comparison", "analyses", "watcher"):
+        path = PACKAGE / room / "thresholds.py"
+        names = set(re.findall(r"^    (\w+) = ", path.read_text(encoding="utf-8"), re.MULTILINE))
+        documented = re.findall(
+            r'^    (\w+) = .*\n    """\S', path.read_text(encoding="utf-8"), re.MULTILINE
+        )
+        assert names == set(documented)
+        assert [
+            name for name in names if not any(f".{name}" in text for text in TEXTS.values())
+        ] == []
 
 
 def is_there(name: str) -> bool:
