@@ -33,10 +33,6 @@ class Absent(msgspec.Struct, frozen=True):
     reason: str
     hint: str = ""
 
-    def to_dict(self) -> dict[str, Any]:
-        """In the place of a section."""
-        return {"rows": [], "reason": self.reason, "hint": self.hint}
-
 
 NO_STEPS = Absent("the trace has no events with a duration", "profile a few steps of the program")
 NO_PATH = Absent(

@@ -256,7 +256,7 @@ def _give_answer(
         else:
             _give(terminal.to_text(document), options.output)
     elif form == "csv":
-        from timesink.answers.comparison.values import table_csv  # noqa: PLC0415 - start-up time
+        from timesink.answers.comparison.published_tables import table_csv  # noqa: PLC0415 - start-up time
 
         compared_pair = _only_pair(comparison)
         if options.view is not None:
@@ -307,7 +307,7 @@ def _nothing_to_compare() -> NotFoundError:
 
 def _said_of_table(compared_pair: Pair, table: str | None) -> Iterator[str]:
     """That a CSV holds times where nobody asked for them, or why it holds no rows."""
-    from timesink.answers.comparison.values import table_of  # noqa: PLC0415 - start-up time
+    from timesink.answers.comparison.published_tables import table_of  # noqa: PLC0415 - start-up time
 
     if table is None and table_of(compared_pair, None) == "times":
         yield (

@@ -201,10 +201,12 @@ def _refusal(report: KernelReport) -> TimesinkError | None:
 
 def _give_data(reports: Sequence[KernelReport], options: argparse.Namespace, form: str) -> None:
     """For programs: the whole answer as JSON, or a table with every column."""
-    from timesink.answers.kernels.report import runs_dict  # noqa: PLC0415 - start-up time
+    from timesink.answers.kernels.kernels_json import KernelRunsJson, KernelsJson  # noqa: PLC0415 - start-up time
 
     if form == "json" and options.by is None and not options.calls:
-        answer = reports[0].to_dict() if len(reports) == 1 else runs_dict(reports)
+        answer: KernelsJson | KernelRunsJson = KernelRunsJson.of(reports)
+        if len(reports) == 1:
+            answer = KernelsJson.of(reports[0])
         outputs.give_json(encode_json(answer), options.output)
     else:
         outputs.give_frame(_table(reports, options), form, options.output)
@@ -213,7 +215,7 @@ def _give_data(reports: Sequence[KernelReport], options: argparse.Namespace, for
 def _table(reports: Sequence[KernelReport], options: argparse.Namespace) -> pl.DataFrame:
     """Calls or groups that were asked for; of several runs without `--by`, one row per run."""
     from timesink.answers.kernels import tables  # noqa: PLC0415 - start-up time
-    from timesink.answers.kernels.report import without_noise  # noqa: PLC0415
+    from timesink.answers.kernels.kernels_json import without_noise  # noqa: PLC0415
 
     choice = tables.KernelChoice(options.sort or "time", options.top, options.min_share)
     if options.calls:
@@ -359,7 +361,7 @@ def _measure_peaks(options: argparse.Namespace) -> int:
         print_stderr(f"Wrote {path}")
         return 0
     if options.format == "json":
-        answer = {**peaks_dict([row]), "skipped": dict(rates.skipped), "stored": str(path)}
+        answer = peaks_dict([row], skipped=dict(rates.skipped), stored=str(path))
         outputs.give(json.dumps(sayable_values(answer), indent=2), None)
     else:
         outputs.give_document(measured_document(rates, row, str(path)), "text", None)

@@ -23,7 +23,8 @@ from timesink.answers.kernels.kernel_labels import (
     run_names,
     three_digits,
 )
-from timesink.answers.kernels.report import KernelReport, without_noise
+from timesink.answers.kernels.kernels_json import without_noise
+from timesink.answers.kernels.report import KernelReport
 from timesink.answers.views import Columns, ColumnSpec, columns_of
 from timesink.model import units
 from timesink.output.blocks import CellLink, Column, Kind, Sort, Table
