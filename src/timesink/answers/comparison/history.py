@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import cached_property
 from itertools import pairwise
@@ -20,6 +20,7 @@ from timesink.analyses.statistics.change_points import (
     exact_changes,
     level_changes,
 )
+from timesink.answers.common_json import Rows
 from timesink.answers.comparison.history_rows import Commit, HistoryRow, bisect_lines, history_rows
 from timesink.answers.views import listed_table
 from timesink.comparison.gate.baseline_store import reference
@@ -223,27 +224,70 @@ class History:
 
     def to_dict(self) -> dict[str, Any]:
         """The whole answer, ready for JSON; `docs/history.md` describes every key."""
-        return {
-            "schema": SCHEMA,
-            "name": reference(self.name),
-            "headline": self.headline,
-            "changes": [
-                {**asdict(change), "change_pct": None if pct is None else round(pct, 4)}
-                for change in self.changes
-                for pct in [change.change_pct]
-            ],
-            "rows": self.table.to_dicts(),
-            "bisect": list(self.bisect),
-            "notes": list(self.notes),
-        }
+        values: dict[str, Any] = msgspec.to_builtins(HistoryJson.of(self))
+        return values
 
     def to_json(self) -> bytes:
         """The whole answer as JSON, on one line."""
-        return encode_json(self.to_dict())
+        return encode_json(HistoryJson.of(self))
 
     def __repr__(self) -> str:
         """One line: the series, and the answer."""
         return f"<History of {len(self.rows)} rows: {self.headline}>"
+
+
+class LevelChangeJson(msgspec.Struct, frozen=True, kw_only=True):
+    """One change of one signal on one machine."""
+
+    signal: str
+    machine: str
+    commit: Commit
+    """The first at the new level."""
+    before: Commit
+    """The last at the old one."""
+    base: float | str
+    new: float | str
+    p: float | None
+    """Chance of such a change by noise; null where no test tells."""
+    exact: bool
+    certain: bool
+    base_rows: int
+    new_rows: int
+    versions: tuple[str, ...]
+    """Libraries that changed at the same time."""
+    change_pct: float | None
+
+    @classmethod
+    def of(cls, change: LevelChange) -> LevelChangeJson:
+        pct = change.change_pct
+        fields = {name: getattr(change, name) for name in cls.__struct_fields__}
+        return cls(**{**fields, "change_pct": None if pct is None else round(pct, 4)})
+
+
+class HistoryJson(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer of `timesink history`."""
+
+    schema: str
+    name: str
+    headline: str
+    changes: list[LevelChangeJson]
+    rows: Rows
+    """A row per commit, machine and way of timing, the oldest first."""
+    bisect: tuple[str, ...]
+    """Lines for a shell that find the commit behind the newest rise."""
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, report: History) -> HistoryJson:
+        return cls(
+            schema=SCHEMA,
+            name=reference(report.name),
+            headline=report.headline,
+            changes=list(map(LevelChangeJson.of, report.changes)),
+            rows=report.table.to_dicts(),
+            bisect=report.bisect,
+            notes=report.notes,
+        )
 
 
 def history(name: str, *, store: str | Path | None = None, signal: str | None = None) -> History:
