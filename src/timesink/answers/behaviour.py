@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Any, cast
 
 import msgspec
 import polars as pl
@@ -20,12 +20,13 @@ from timesink.analyses.behaviour.summary import (
 from timesink.analyses.behaviour.table import behaviour_table
 from timesink.analyses.cycles.search import find_cycles
 from timesink.analyses.cycles.spans import Cycles
-from timesink.answers.common_json import Rows, rows_of
+from timesink.answers.common_json import Rows
 from timesink.answers.tables import short_labels
 from timesink.answers.views import listed_table
 from timesink.comparison.reading import with_faults
 from timesink.errors import UnreadableError, UsageError
 from timesink.formats.read_options import Progress
+from timesink.formats.small_files import plain_values
 from timesink.model import units
 from timesink.model.schema import HOST_DEVICE
 from timesink.model.trace import Trace
@@ -51,8 +52,7 @@ class BehaviourReport(msgspec.Struct, frozen=True, eq=False):
 
     def to_dict(self) -> dict[str, Any]:
         """The summary for programs; the rows themselves are for CSV and Parquet."""
-        values: dict[str, Any] = msgspec.to_builtins(BehaviourJson.of(self))
-        return values
+        return plain_values(BehaviourJson.of(self))
 
 
 class BehaviourCyclesJson(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,9 +89,9 @@ class BehaviourJson(msgspec.Struct, frozen=True, kw_only=True):
     rows: int
     """Of the behaviour table."""
     cycles: BehaviourCyclesJson
-    functions: Annotated[Rows, rows_of("behaviour")]
+    functions: Rows
     """Every function with its counters, the most telling first."""
-    counters: Annotated[Rows, rows_of("behaviour-counters")]
+    counters: Rows
     notes: tuple[str, ...]
 
     @classmethod

@@ -27,9 +27,13 @@ Row: TypeAlias = dict[str, Any]
 Rows: TypeAlias = list[dict[str, Any]]
 
 
-def rows_of(table: str) -> msgspec.Meta:
-    """For an annotation: that rows have columns of a table of `columns.csv`."""
-    return msgspec.Meta(extra_json_schema={"table": table})
+def rows_of(table: str, *, in_ns: bool = False) -> msgspec.Meta:
+    """For an annotation: that rows have columns of a table of `columns.csv`, or of a schema.
+
+    `docs/generate_schemas.py` says which schema a name in capitals is of.  Lengths of time are in
+    microseconds, unless they are as analyses have them (`in_ns`).
+    """
+    return msgspec.Meta(extra_json_schema={"table": table, "in_ns": in_ns})
 
 
 class ReasonJson(msgspec.Struct, frozen=True, kw_only=True):

@@ -22,7 +22,7 @@ from timesink.answers.fitness import fitness_of_sides, fitness_sections
 from timesink.answers.views import listed_table
 from timesink.errors import TimesinkError
 from timesink.formats.read_options import Progress
-from timesink.formats.small_files import encode_json
+from timesink.formats.small_files import encode_json, plain_values
 from timesink.model import units
 from timesink.model.fitness import FIT, STEP_TIME, Fitness
 from timesink.output.blocks import Curve, Curves, Document, Section, Table, Text
@@ -68,8 +68,7 @@ class CycleReport(msgspec.Struct, frozen=True):
 
     def to_dict(self) -> dict[str, Any]:
         """The whole answer, ready for JSON: `CyclesJson` as plain data."""
-        values: dict[str, Any] = msgspec.to_builtins(CyclesJson.of(self))
-        return values
+        return plain_values(CyclesJson.of(self))
 
     def to_json(self) -> bytes:
         """The whole answer as JSON, on one line."""
@@ -106,10 +105,10 @@ class CycleRunJson(msgspec.Struct, frozen=True, kw_only=True):
     count: int
     median_ns: int
     mean_ns: int
-    processes: Annotated[Rows, rows_of("cycles")]
+    processes: Annotated[Rows, rows_of("CYCLE_SUMMARY", in_ns=True)]
     """A row per process and step type."""
     others: list[AlternativeJson]
-    cycles: Rows
+    cycles: Annotated[Rows, rows_of("CYCLES", in_ns=True)]
     """A row per step."""
 
     @classmethod

@@ -16,6 +16,7 @@ from msgspec import UNSET, UnsetType, structs
 from timesink.analyses.fitness import recording_fitness
 from timesink.analyses.summary import Summary, sampled_counters, sampled_span_ns, summarise
 from timesink.answers.common_json import FitnessJson, HealthJson, Row, Rows
+from timesink.formats.small_files import plain_values
 from timesink.model import units
 from timesink.model.fitness import FIT, Fitness
 from timesink.model.health import HealthEntry, merge_entries
@@ -59,8 +60,7 @@ class Info(msgspec.Struct, frozen=True):
 
     def to_dict(self) -> dict[str, Any]:
         """One flat description; for a folder, totals over its traces and each trace by itself."""
-        values: dict[str, Any] = msgspec.to_builtins(info_json(self))
-        return values
+        return plain_values(info_json(self))
 
     @property
     def fitness(self) -> Fitness:

@@ -20,6 +20,7 @@ from timesink.analyses.kernels.peaks import (
 from timesink.answers.common_json import DevicePeaksJson
 from timesink.answers.views import listed_table
 from timesink.errors import UsageError
+from timesink.formats.small_files import plain_values
 from timesink.model import units
 from timesink.output.blocks import Document, Facts, Section, Text
 from timesink.output.numbers import column, table
@@ -60,8 +61,7 @@ class PeaksJson(msgspec.Struct, frozen=True):
 def peaks_dict(rows: Sequence[DevicePeaks], **measured: Any) -> dict[str, Any]:
     """Rows, ready for JSON; with what `measured` says of those of the device at hand."""
     peaks = PeaksJson(SCHEMA, [DevicePeaksJson.of(row) for row in rows], **measured)
-    values: dict[str, Any] = msgspec.to_builtins(peaks)
-    return values
+    return plain_values(peaks)
 
 
 def peaks_document(rows: Sequence[DevicePeaks]) -> Document:

@@ -34,7 +34,7 @@ from timesink.answers.tables import sentence
 from timesink.answers.views import NO_PATH, listed_table, parts_of
 from timesink.errors import UnreadableError
 from timesink.formats.read_options import Progress
-from timesink.formats.small_files import encode_json
+from timesink.formats.small_files import encode_json, plain_values
 from timesink.model import units
 from timesink.model.fitness import CRITICAL_PATH
 from timesink.model.trace import Trace
@@ -221,8 +221,7 @@ class WhatIf:
 
     def to_dict(self) -> dict[str, Any]:
         """The whole answer, ready for JSON; `docs/what_if.md` describes every key."""
-        values: dict[str, Any] = msgspec.to_builtins(WhatIfJson.of(self))
-        return values
+        return plain_values(WhatIfJson.of(self))
 
     def to_json(self) -> bytes:
         """The whole answer as JSON, on one line."""

@@ -11,7 +11,7 @@ import msgspec
 from timesink.answers.views import listed_table
 from timesink.errors import UnreadableError
 from timesink.formats.cycle_rows import read_cycle_rows
-from timesink.formats.small_files import encode_json, small_content
+from timesink.formats.small_files import encode_json, plain_values, small_content
 from timesink.model import units
 from timesink.output.blocks import Document, Facts, Section, Table, Text
 from timesink.watcher.expected.judged import Accuracy, Episode, Judged, judge_rows
@@ -102,8 +102,7 @@ class WatchAnswer(msgspec.Struct, frozen=True):
 
     def to_dict(self) -> dict[str, Any]:
         """The values of the answer; `docs/watch.md` describes every key."""
-        values: dict[str, Any] = msgspec.to_builtins(JudgedJson.of(self))
-        return values
+        return plain_values(JudgedJson.of(self))
 
     def to_json(self) -> bytes:
         """The whole answer as JSON, on one line."""

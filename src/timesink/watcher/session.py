@@ -9,11 +9,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-import msgspec
 import polars as pl
 
 from timesink.errors import TimesinkError, reason_of
-from timesink.formats.small_files import encode_json
+from timesink.formats.small_files import encode_json, plain_values
 from timesink.model import units
 from timesink.recorder.counter_sampler import Sampler
 from timesink.recorder.processes import mask_secrets
@@ -519,14 +518,9 @@ class WatchSession:
         if self.desk.incidents.removed:
             gone = units.count_noun(self.desk.incidents.removed, "incidents")
             remarks.append(f"{gone} deleted to stay below --quota")
-        learned = LearnedJson(
-            cycles=ready[0] if model is None else model.cycles,
-            of=self.plan.learn,
-            seconds_left=self._learns_for_s() if model is None else None,
-            kind=None if model is None else model.model.kind,
-            error_pct=None if model is None else model.model.error_pct[0],
-            range_us=None if model is None else model.range_us,
-        )
+        learned_from = ready[0] if model is None else model.cycles
+        seconds_left = self._learns_for_s() if model is None else None
+        learned = LearnedJson.of_model(model, learned_from, self.plan.learn, seconds_left)
         status = StatusJson(
             schema=STATUS_SCHEMA,
             state=self.state,
@@ -562,5 +556,4 @@ class WatchSession:
             references=[reference.json for reference in self.desk.references.taken],
             remarks=remarks,
         )
-        values: dict[str, Any] = msgspec.to_builtins(status)
-        return values
+        return plain_values(status)

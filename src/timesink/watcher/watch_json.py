@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from timesink.watcher.expected.live import LiveAlarm
+from timesink.watcher.expected.model import LiveModel
 
 Row: TypeAlias = dict[str, Any]
 
@@ -117,6 +118,20 @@ class LearnedJson(msgspec.Struct, frozen=True, kw_only=True):
     kind: str | None
     error_pct: float | None
     range_us: tuple[float, float] | None
+
+    @classmethod
+    def of_model(
+        cls, model: LiveModel | None, cycles: int, of: int, seconds_left: float | None = None
+    ) -> LearnedJson:
+        """Nulls where nothing was learned yet."""
+        return cls(
+            cycles=cycles,
+            of=of,
+            seconds_left=seconds_left,
+            kind=None if model is None else model.model.kind,
+            error_pct=None if model is None else model.model.error_pct[0],
+            range_us=None if model is None else model.range_us,
+        )
 
 
 class PhaseDurationsJson(msgspec.Struct, frozen=True):

@@ -13,6 +13,7 @@ from timesink.analyses.names import short_kernel_name
 from timesink.comparison.gate.baseline_store import Baseline, Listed, reference
 from timesink.comparison.gate.verdict import doubts_of
 from timesink.comparison.results import Run, cycle_lengths
+from timesink.formats.small_files import plain_values
 from timesink.model.units import brief_bytes, brief_ns, count_noun, from_to, join_names, size_bytes
 
 SCHEMA = "timesink/baseline/1"
@@ -108,14 +109,12 @@ class BaselinesJson(msgspec.Struct, frozen=True):
 
 def baseline_values(baseline: Baseline) -> dict[str, Any]:
     """The same as plain data."""
-    values: dict[str, Any] = msgspec.to_builtins(BaselineJson.of(baseline))
-    return values
+    return plain_values(BaselineJson.of(baseline))
 
 
 def listed_values(entries: Iterable[Listed], histories: Iterable[str]) -> dict[str, Any]:
     """All of a store as plain data."""
-    values: dict[str, Any] = msgspec.to_builtins(BaselinesJson.of(entries, histories))
-    return values
+    return plain_values(BaselinesJson.of(entries, histories))
 
 
 def _cycles(run: Run) -> int:

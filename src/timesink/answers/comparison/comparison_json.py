@@ -326,9 +326,9 @@ class EqualWorkJson(msgspec.Struct, frozen=True, kw_only=True):
     plain: PlainTimesJson | UnsetType = UNSET
     changes: PairChanges
     findings: list[KeyFinding]
-    rows: Rows
-    times: Annotated[Rows, rows_of("compared")]
-    families: Rows
+    rows: Annotated[Rows, rows_of("ROWS", in_ns=True)]
+    times: Annotated[Rows, rows_of("TIMES", in_ns=True)]
+    families: Annotated[Rows, rows_of("FAMILIES", in_ns=True)]
     equal_work: EqualWorkJson | None
 
     @classmethod
@@ -363,9 +363,9 @@ class PairJson(PairHead, frozen=True, kw_only=True):
     """Only where steps without the profiler were timed."""
     changes: PairChanges
     findings: list[KeyFinding]
-    rows: Rows
-    times: Annotated[Rows, rows_of("compared")]
-    families: Rows
+    rows: Annotated[Rows, rows_of("ROWS", in_ns=True)]
+    times: Annotated[Rows, rows_of("TIMES", in_ns=True)]
+    families: Annotated[Rows, rows_of("FAMILIES", in_ns=True)]
     equal_work: EqualWorkJson | None
     efficiency: EfficiencyChangeJson | UnsetType | None = UNSET
     """Not in an exploration."""
@@ -534,7 +534,7 @@ class RankSideJson(msgspec.Struct, frozen=True, kw_only=True):
     steps: int
     missing_ranks: list[int]
     damaged: list[DamagedRecordingJson]
-    groups: Annotated[Rows, rows_of("rank-groups")]
+    groups: Annotated[Rows, rows_of("rank-groups", in_ns=True)]
 
     @classmethod
     def of(cls, run: RankSet, layout: RankLayout) -> RankSideJson:

@@ -26,7 +26,7 @@ from timesink.answers.views import listed_table
 from timesink.comparison.gate.baseline_store import reference
 from timesink.comparison.signals import SIGNALS, SignalName
 from timesink.errors import UsageError
-from timesink.formats.small_files import encode_json
+from timesink.formats.small_files import encode_json, plain_values
 from timesink.model import units
 from timesink.output.blocks import Curve, Curves, Document, Kind, Mark, Section, Table, Text, Tone
 from timesink.output.numbers import column, number_text, table
@@ -224,8 +224,7 @@ class History:
 
     def to_dict(self) -> dict[str, Any]:
         """The whole answer, ready for JSON; `docs/history.md` describes every key."""
-        values: dict[str, Any] = msgspec.to_builtins(HistoryJson.of(self))
-        return values
+        return plain_values(HistoryJson.of(self))
 
     def to_json(self) -> bytes:
         """The whole answer as JSON, on one line."""

@@ -7,8 +7,6 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from timesink.answers.comparison.naming import (
     as_arguments,
     choices_of,
@@ -22,7 +20,7 @@ from timesink.comparison.prefetch import CycleSearch
 from timesink.comparison.results import Comparison, Pair
 from timesink.errors import AmbiguousError, NotFoundError
 from timesink.formats.read_options import Progress
-from timesink.formats.small_files import encode_json
+from timesink.formats.small_files import encode_json, plain_values
 from timesink.model.units import join_names
 from timesink.runtime.engine import Engine
 
@@ -140,8 +138,7 @@ class ComparisonAnswer(Comparison):
 
     def to_dict(self) -> dict[str, Any]:
         """The whole answer, ready for JSON; `docs/comparison_json.md` describes every key."""
-        values: dict[str, Any] = msgspec.to_builtins(comparison_json(self))
-        return values
+        return plain_values(comparison_json(self))
 
     def to_json(self) -> bytes:
         """The whole answer as JSON, on one line."""

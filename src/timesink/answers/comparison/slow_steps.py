@@ -33,7 +33,7 @@ from timesink.comparison.results import WITHIN, Pair, Process
 from timesink.comparison.steps.verdict import compare_roles
 from timesink.errors import NotFoundError, UsageError
 from timesink.formats.read_options import Progress
-from timesink.formats.small_files import encode_json
+from timesink.formats.small_files import encode_json, plain_values
 from timesink.model import units
 from timesink.model.diagnosis import CycleTime, Diagnosis
 from timesink.model.fitness import Fitness
@@ -116,8 +116,7 @@ class Diagnosed:
 
     def to_dict(self) -> dict[str, Any]:
         """The whole answer, ready for JSON; `docs/diagnosis.md` describes every key."""
-        values: dict[str, Any] = msgspec.to_builtins(SlowStepsJson.of(self))
-        return values
+        return plain_values(SlowStepsJson.of(self))
 
     def to_json(self) -> bytes:
         """The whole answer as JSON, on one line."""

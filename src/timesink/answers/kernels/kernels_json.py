@@ -228,7 +228,7 @@ class KernelsJson(msgspec.Struct, frozen=True, kw_only=True):
     thresholds: ThresholdsJson
     devices: list[DeviceUseJson]
     advice: list[AdviceJson]
-    groups: dict[str, Annotated[Rows, rows_of("kernel-use")]]
+    groups: dict[str, Annotated[Rows, rows_of("kernel-use", in_ns=True)]]
     """By name, family, operator, module and module class, as far as these are known."""
     join: JoinJson | None
     roofline: RooflineJson | None

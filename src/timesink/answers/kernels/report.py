@@ -9,7 +9,6 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import polars as pl
 
 from timesink.analyses.kernels.calls import Sampling, has_counters
@@ -22,7 +21,7 @@ from timesink.analyses.names import device_word, short_name
 from timesink.answers.kernels.kernels_json import KernelsJson
 from timesink.answers.kernels.largest_headroom import largest_headroom_sentence
 from timesink.errors import UsageError
-from timesink.formats.small_files import encode_json
+from timesink.formats.small_files import encode_json, plain_values
 from timesink.model import units
 from timesink.model.findings import KernelAdvice
 from timesink.model.trace import Trace
@@ -239,8 +238,7 @@ class KernelReport:
 
     def to_dict(self) -> dict[str, Any]:
         """The whole answer, ready for JSON; `docs/kernels.md` describes every key."""
-        values: dict[str, Any] = msgspec.to_builtins(KernelsJson.of(self))
-        return values
+        return plain_values(KernelsJson.of(self))
 
     def to_json(self) -> bytes:
         """The whole answer as JSON, on one line."""
