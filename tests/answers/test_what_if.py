@@ -13,6 +13,7 @@ from loaded_cycles import LOADER, Piece, cycles
 from timesink.answers.common_json import ClockJson
 from timesink.answers.what_if import what_if_document
 from timesink.errors import UnreadableError, UsageError
+from timesink.formats.small_files import plain_values
 from timesink.output.json import to_json
 from timesink.output.markdown import to_markdown
 from timesink.output.terminal import to_text
