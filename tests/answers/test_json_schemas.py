@@ -52,7 +52,9 @@ ANSWERS: dict[str, Callable[[Path], dict[str, Any]]] = {
     "analysis": lambda _: timesink.analyze(SAMPLE).to_dict(),
     "analysis of recorded steps": lambda _: timesink.analyze(SAMPLE, steps=3).to_dict(),
     "kernels": lambda _: timesink.kernels(SAMPLE).to_dict(),
-    "kernels of several": lambda _: plain_values(KernelRunsJson.of([timesink.kernels(SAMPLE)])),
+    "kernels of several": lambda _: plain_values(
+        KernelRunsJson.of([timesink.kernels(SAMPLE).json])
+    ),
     "cycles": lambda _: timesink.cycles(SAMPLE).to_dict(),
     "behaviour": lambda _: timesink.behaviour(SAMPLE).to_dict(),
     "comparison": lambda _: timesink.compare(OLD, NEW).to_dict(),

@@ -201,12 +201,11 @@ def _refusal(report: KernelReport) -> TimesinkError | None:
 
 def _give_data(reports: Sequence[KernelReport], options: argparse.Namespace, form: str) -> None:
     """For programs: the whole answer as JSON, or a table with every column."""
-    from timesink.answers.kernels.kernels_json import KernelRunsJson, KernelsJson  # noqa: PLC0415 - start-up time
+    from timesink.answers.kernels.kernels_json import KernelRunsJson  # noqa: PLC0415 - start-up time
 
     if form == "json" and options.by is None and not options.calls:
-        answer: KernelsJson | KernelRunsJson = KernelRunsJson.of(reports)
-        if len(reports) == 1:
-            answer = KernelsJson.of(reports[0])
+        answers = [report.json for report in reports]
+        answer = answers[0] if len(answers) == 1 else KernelRunsJson.of(answers)
         outputs.give_json(encode_json(answer), options.output)
     else:
         outputs.give_frame(_table(reports, options), form, options.output)

@@ -83,7 +83,9 @@ def test_json_is_the_dictionary():
 
 
 def test_several_runs():
-    answer = plain_values(KernelRunsJson.of([kernels(small()), kernels(small(layout="text"))]))
+    answer = plain_values(
+        KernelRunsJson.of([kernels(small()).json, kernels(small(layout="text")).json])
+    )
     assert list(answer) == ["schema", "runs"]
     assert [run["layout"] for run in answer["runs"]] == [None, "text"]
     assert "schema" not in answer["runs"][0]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Iterable, Mapping
+from typing import Annotated
 
 import msgspec
 import polars as pl
@@ -14,9 +14,6 @@ from timesink.analyses.kernels.roofline import DeviceRoof, Roofline
 from timesink.analyses.kernels.usage import DeviceUse
 from timesink.answers.common_json import DevicePeaksJson, HealthJson, Rows, rows_of
 from timesink.model.findings import KernelAdvice
-
-if TYPE_CHECKING:
-    from timesink.answers.kernels.report import KernelReport
 
 SCHEMA = "timesink/kernels/1"
 GROUPED_BY = {
@@ -235,40 +232,6 @@ class KernelsJson(msgspec.Struct, frozen=True, kw_only=True):
     notes: list[str]
     health: list[HealthJson]
 
-    @classmethod
-    def of(cls, report: KernelReport) -> KernelsJson:
-        about, calls, sampling = report.trace.metadata, report.calls, report.sampling
-        device = report.devices[0] if len(report.devices) == 1 else None
-        names = calls["short_name"].n_unique()
-        sampled = None
-        if sampling is not None:
-            launches = sum(use.launches for use in report.devices)
-            sampled = SampleJson(sampling.every, sampling.per, calls.height, names, launches)
-        limits = report.thresholds
-        return cls(
-            schema=SCHEMA,
-            headline=report.headline,
-            source=report.source,
-            format=about.format,
-            layout=about.extra.get("layout"),
-            calls=calls.height,
-            kernels=names,
-            total_ns=device.total_ns if device and device.timed else None,
-            sampled=sampled,
-            thresholds=ThresholdsJson(rounded(100 * limits.low), rounded(100 * limits.high)),
-            devices=list(map(DeviceUseJson.of, report.devices)),
-            advice=list(map(AdviceJson.of, report.advice)),
-            groups={
-                by: without_noise(report.groups(by)).to_dicts()
-                for by, column in GROUPED_BY.items()
-                if column in calls.columns
-            },
-            join=None if report.join is None else JoinJson.of(report.join, report.timeline),
-            roofline=None if report.roofline is None else RooflineJson.of(report.roofline),
-            notes=list(report.notes),
-            health=list(map(HealthJson.of, report.trace.health)),
-        )
-
 
 class KernelRunsJson(msgspec.Struct, frozen=True):
     """The answer of `timesink kernels` about several recordings."""
@@ -277,10 +240,8 @@ class KernelRunsJson(msgspec.Struct, frozen=True):
     runs: list[KernelsJson]
 
     @classmethod
-    def of(cls, reports: Sequence[KernelReport]) -> KernelRunsJson:
-        return cls(
-            SCHEMA, [structs.replace(KernelsJson.of(report), schema=UNSET) for report in reports]
-        )
+    def of(cls, answers: Iterable[KernelsJson]) -> KernelRunsJson:
+        return cls(SCHEMA, [structs.replace(answer, schema=UNSET) for answer in answers])
 
 
 def rounded(value: float) -> float:

@@ -18,7 +18,20 @@ from timesink.analyses.kernels.join import Join
 from timesink.analyses.kernels.roofline import Roofline
 from timesink.analyses.kernels.usage import DeviceUse, Thresholds, of_device
 from timesink.analyses.names import device_word, short_name
-from timesink.answers.kernels.kernels_json import KernelsJson
+from timesink.answers.common_json import HealthJson
+from timesink.answers.kernels.kernels_json import (
+    GROUPED_BY,
+    SCHEMA,
+    AdviceJson,
+    DeviceUseJson,
+    JoinJson,
+    KernelsJson,
+    RooflineJson,
+    SampleJson,
+    ThresholdsJson,
+    rounded,
+    without_noise,
+)
 from timesink.answers.kernels.largest_headroom import largest_headroom_sentence
 from timesink.errors import UsageError
 from timesink.formats.small_files import encode_json, plain_values
@@ -236,13 +249,48 @@ class KernelReport:
         has_aligned = self.join is not None and self.join.aligned > 0
         return ", or lower --min-aligned" if has_aligned else ""
 
+    @property
+    def json(self) -> KernelsJson:
+        """The whole answer as JSON has it; `docs/kernels.md` describes every key."""
+        about, calls, sampling = self.trace.metadata, self.calls, self.sampling
+        device = self.devices[0] if len(self.devices) == 1 else None
+        names = calls["short_name"].n_unique()
+        sampled = None
+        if sampling is not None:
+            launches = sum(use.launches for use in self.devices)
+            sampled = SampleJson(sampling.every, sampling.per, calls.height, names, launches)
+        limits = self.thresholds
+        return KernelsJson(
+            schema=SCHEMA,
+            headline=self.headline,
+            source=self.source,
+            format=about.format,
+            layout=about.extra.get("layout"),
+            calls=calls.height,
+            kernels=names,
+            total_ns=device.total_ns if device and device.timed else None,
+            sampled=sampled,
+            thresholds=ThresholdsJson(rounded(100 * limits.low), rounded(100 * limits.high)),
+            devices=list(map(DeviceUseJson.of, self.devices)),
+            advice=list(map(AdviceJson.of, self.advice)),
+            groups={
+                by: without_noise(self.groups(by)).to_dicts()
+                for by, column in GROUPED_BY.items()
+                if column in calls.columns
+            },
+            join=None if self.join is None else JoinJson.of(self.join, self.timeline),
+            roofline=None if self.roofline is None else RooflineJson.of(self.roofline),
+            notes=list(self.notes),
+            health=list(map(HealthJson.of, self.trace.health)),
+        )
+
     def to_dict(self) -> dict[str, Any]:
-        """The whole answer, ready for JSON; `docs/kernels.md` describes every key."""
-        return plain_values(KernelsJson.of(self))
+        """The same as plain data."""
+        return plain_values(self.json)
 
     def to_json(self) -> bytes:
         """The whole answer as JSON, on one line."""
-        return encode_json(KernelsJson.of(self))
+        return encode_json(self.json)
 
     def __repr__(self) -> str:
         """One line: what was read, and the answer."""
