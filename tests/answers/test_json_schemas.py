@@ -12,11 +12,11 @@ import pytest
 
 import timesink
 from timesink.answers.comparison.baselines import baseline_values
-from timesink.answers.comparison.history_rows import add_runs
 from timesink.answers.info_report import describe_input
 from timesink.answers.kernels.kernels_json import KernelRunsJson
 from timesink.answers.peaks import known_peaks, peaks_dict
 from timesink.comparison.gate.baseline_store import save_baseline
+from timesink.comparison.gate.history_rows import add_runs
 from timesink.formats.small_files import plain_values
 from timesink.sources.discovery import input_of
 

@@ -145,7 +145,7 @@ def run_baseline(options: argparse.Namespace) -> int:
         baseline_store.remove_baseline(options.name, store)
         print(f"Removed {baseline_store.reference(baseline_store.checked_name(options.name))}")
     else:
-        from timesink.answers.comparison.budget_file import starting_budgets  # noqa: PLC0415 - start-up time
+        from timesink.comparison.gate.budget_file import starting_budgets  # noqa: PLC0415 - start-up time
 
         check_answer(options, "text", options.run)
         if baseline_store.is_reference(options.run):
@@ -160,7 +160,8 @@ def run_baseline(options: argparse.Namespace) -> int:
 
 
 def _add(options: argparse.Namespace) -> None:
-    from timesink.answers.comparison import history_rows  # noqa: PLC0415 - as above
+    from timesink.answers.comparison.history import added_words  # noqa: PLC0415 - as above
+    from timesink.comparison.gate import history_rows  # noqa: PLC0415
     from timesink.comparison.gate.baseline_store import checked_name, store_at  # noqa: PLC0415
 
     moment = None if options.time is None else history_rows.moment_us(options.time)
@@ -174,7 +175,7 @@ def _add(options: argparse.Namespace) -> None:
             reading=reading,
         )
     place = store_at(options.store).place
-    print(history_rows.added_words(added, checked_name(options.name), place, new=new))
+    print(added_words(added, checked_name(options.name), place, new=new))
 
 
 @contextmanager

@@ -57,8 +57,8 @@ from timesink.sources.ab_folder import is_ab
 from timesink.sources.places import without_password
 
 if TYPE_CHECKING:
-    from timesink.answers.comparison.budget_file import Budget
     from timesink.answers.comparison.gate_result import Gate
+    from timesink.comparison.gate.budget_file import Budget
     from timesink.comparison.results import Comparison, Pair
 
 
@@ -455,7 +455,7 @@ def run(options: argparse.Namespace) -> int:
         budgets = None
         if options.budget is not None:
             # Before the long work starts.
-            from timesink.answers.comparison.budget_file import load_budgets  # noqa: PLC0415
+            from timesink.comparison.gate.budget_file import load_budgets  # noqa: PLC0415
 
             budgets = load_budgets(options.budget)
         comparison = _compare(options)

@@ -12,7 +12,6 @@ import pytest
 
 import timesink
 from gated import gate_check
-from timesink.answers.comparison.budget_file import Budget, load_budgets, starting_budgets
 from timesink.answers.comparison.budgets import evaluate
 from timesink.answers.comparison.changes import PairView, known_amounts
 from timesink.answers.comparison.comparison_json import EqualWorkJson, rows
@@ -64,6 +63,7 @@ from timesink.answers.tables import short_labels
 from timesink.comparison.compare_runs import is_device
 from timesink.comparison.exploration.groups import compare_peers
 from timesink.comparison.gate.baseline_store import load_baseline, save_baseline
+from timesink.comparison.gate.budget_file import Budget, load_budgets, starting_budgets
 from timesink.comparison.gate.verdict import Limit
 from timesink.comparison.inputs import find_cases, find_side, stem_of
 from timesink.comparison.pairing import case_identifier, check_cycle_type, pair_identifier, safe

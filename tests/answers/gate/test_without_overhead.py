@@ -11,13 +11,13 @@ from compared import two_runs
 from diagnosed import unchanged_diagnosis
 from gated import MS, comparison_of
 from timesink.analyses.replay.own_clock import StepTime
-from timesink.answers.comparison.budget_file import load_budgets
 from timesink.answers.comparison.budgets import evaluate
 from timesink.answers.comparison.causes import why_blocks
 from timesink.answers.comparison.comparison_json import GateJson
 from timesink.answers.comparison.diagnosis_json import CycleTimeJson
 from timesink.answers.comparison.gate_result import Gate, gate_of
 from timesink.comparison.causes.corrected_steps import judged_without_overhead
+from timesink.comparison.gate.budget_file import load_budgets
 from timesink.comparison.gate.verdict import Limit
 from timesink.comparison.results import Pair, Process
 from timesink.model.diagnosis import (
