@@ -214,14 +214,14 @@ def _give_data(reports: Sequence[KernelReport], options: argparse.Namespace, for
 def _table(reports: Sequence[KernelReport], options: argparse.Namespace) -> pl.DataFrame:
     """Calls or groups that were asked for; of several runs without `--by`, one row per run."""
     from timesink.answers.kernels import tables  # noqa: PLC0415 - start-up time
-    from timesink.answers.kernels.kernels_json import without_noise  # noqa: PLC0415
+    from timesink.answers.tables import without_noise  # noqa: PLC0415
 
     choice = tables.KernelChoice(options.sort or "time", options.top, options.min_share)
     if options.calls:
         return tables.all_columns(reports, options.sort, choice)
     if options.by is None and len(reports) > 1:
         return without_noise(tables.runs_frame(reports))
-    return without_noise(tables.choose_of_runs(reports, options.by or "name", choice).rows)
+    return tables.groups_view(reports, options.by or "name", choice).rows()
 
 
 def _give_words(reports: Sequence[KernelReport], options: argparse.Namespace, form: str) -> None:

@@ -12,7 +12,7 @@ from cases import K, read
 from measured_kernels import launch, trace_of_launches
 from timesink.answers.kernels.kernels_json import SCHEMA, KernelRunsJson
 from timesink.answers.kernels.reading import kernels
-from timesink.answers.kernels.report import BY
+from timesink.answers.views import KERNEL_GROUPS
 from timesink.errors import UsageError
 from timesink.formats.small_files import plain_values
 from timesink.model.health import HealthEntry
@@ -145,7 +145,7 @@ def test_a_timeline_may_not_know_who_launched():
 def test_an_unknown_way_to_group():
     with pytest.raises(UsageError, match="'colour'") as raised:
         kernels(small()).groups("colour")
-    assert all(by in raised.value.hint for by in BY)
+    assert all(by in raised.value.hint for by in KERNEL_GROUPS)
 
 
 def test_a_launch_without_a_name_has_a_group():

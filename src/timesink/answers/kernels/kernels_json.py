@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from typing import Annotated
 
 import msgspec
-import polars as pl
 from msgspec import UNSET, UnsetType, structs
 
 from timesink.analyses.kernels.join import Join
@@ -247,10 +246,3 @@ class KernelRunsJson(msgspec.Struct, frozen=True):
 def rounded(value: float) -> float:
     """A number without the noise of dividing."""
     return round(value, _DIGITS)
-
-
-def without_noise(table: pl.DataFrame) -> pl.DataFrame:
-    """The table for programs: text as text, numbers without the noise of dividing."""
-    return table.with_columns(
-        pl.col(pl.Float64()).round(_DIGITS), pl.col(pl.Categorical(), pl.Enum).cast(pl.String())
-    )

@@ -30,9 +30,10 @@ from timesink.answers.kernels.kernels_json import (
     SampleJson,
     ThresholdsJson,
     rounded,
-    without_noise,
 )
 from timesink.answers.kernels.largest_headroom import largest_headroom_sentence
+from timesink.answers.tables import ViewTable
+from timesink.answers.views import KERNEL_GROUPS, kernel_view
 from timesink.errors import UsageError
 from timesink.formats.small_files import encode_json, plain_values
 from timesink.model import units
@@ -93,7 +94,6 @@ def headroom_sentence(use: DeviceUse) -> str:
     return f"Headroom: {saved_text} of {total}, if each kernel's busiest unit ran at peak"
 
 
-BY = ("name", "full-name", "family", "operator", "module", "module-class")
 _COLUMN = {"name": "short_name", "full-name": "name", "module-class": "module_class"}
 _ORIGINS = ("operator", "module", "module-class")
 OUTSIDE_MODULES = "(outside modules)"
@@ -175,6 +175,15 @@ class KernelReport:
         }
         return advise(self.calls, self.devices, self.thresholds, multiprocessors)
 
+    def view(self, by: str = "name") -> ViewTable:
+        """The table of `timesink kernels --by`, from which every form of it comes.
+
+        >>> import timesink
+        >>> timesink.kernels(timesink.sample()).view("family").rows(1)["group"].item()
+        'normalisation'
+        """
+        return ViewTable(kernel_view(by), self.groups(by))
+
     def groups(self, by: str = "name") -> pl.DataFrame:
         """One row per device and group, the longest first; see `call_groups`.
 
@@ -222,8 +231,10 @@ class KernelReport:
         return _with_label(groups, pl.col("group")).with_columns(named)
 
     def _column(self, by: str) -> str:
-        if by not in BY:
-            raise UsageError(f"kernels are not grouped by {by!r}", f"choose from {', '.join(BY)}")
+        if by not in KERNEL_GROUPS:
+            raise UsageError(
+                f"kernels are not grouped by {by!r}", f"choose from {', '.join(KERNEL_GROUPS)}"
+            )
         column = _COLUMN.get(by, by)
         if column in self.calls.columns:
             return column
@@ -274,7 +285,7 @@ class KernelReport:
             devices=list(map(DeviceUseJson.of, self.devices)),
             advice=list(map(AdviceJson.of, self.advice)),
             groups={
-                by: without_noise(self.groups(by)).to_dicts()
+                by: self.view(by).rows().to_dicts()
                 for by, column in GROUPED_BY.items()
                 if column in calls.columns
             },
