@@ -6,7 +6,6 @@ import shlex
 import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
@@ -245,7 +244,7 @@ class TraceJson(TraceHead, frozen=True, kw_only=True):
             device_busy_us=summary.device_busy_ns / 1000,
             sampled=list(trace.sampled),
             recording={
-                **({} if metadata.run is None else asdict(metadata.run)),
+                **({} if metadata.run is None else msgspec.to_builtins(metadata.run)),
                 **structs.asdict(FitnessJson.of(trace.fitness)),
             },
             health=[HealthJson.of(entry) for entry in trace.health],
