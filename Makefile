@@ -96,6 +96,7 @@ lint: $(VENV)/.installed-lint web/node_modules/.installed  ## style, types, dire
 	$(BIN)/python docs/generate_views.py --check
 	$(BIN)/python docs/generate_number_words.py --check
 	$(BIN)/python docs/generate_types.py --check
+	$(BIN)/python docs/generate_schemas.py --check
 	$(BIN)/python docs/refresh_outputs.py --check
 	$(WEB) run --silent types
 	$(WEB) run --silent lint
@@ -116,6 +117,7 @@ docs: $(VENV)/.installed-lint  ## write pages and tables that come from the code
 	$(BIN)/python docs/generate_views.py
 	$(BIN)/python docs/generate_number_words.py
 	$(BIN)/python docs/generate_types.py
+	$(BIN)/python docs/generate_schemas.py
 	$(BIN)/python docs/refresh_outputs.py
 
 web: web/node_modules/.installed  ## build the pages that the wheel holds, from web/

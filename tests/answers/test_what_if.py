@@ -10,9 +10,10 @@ import pytest
 
 import timesink
 from loaded_cycles import LOADER, Piece, cycles
-from timesink.analyses.replay.own_clock import clock_values
+from timesink.answers.common_json import ClockJson
 from timesink.answers.what_if import what_if_document
 from timesink.errors import UnreadableError, UsageError
+from timesink.formats.small_files import plain_values
 from timesink.output.json import to_json
 from timesink.output.markdown import to_markdown
 from timesink.output.terminal import to_text
@@ -40,7 +41,7 @@ def test_the_answer_in_a_sentence(sample_whatif):
 def test_json_says_everything(sample_whatif):
     answer = json.loads(sample_whatif.to_json())
     assert answer["schema"] == "timesink/whatif/1"
-    assert answer["clock"] == clock_values(sample_whatif.trace)
+    assert answer["clock"] == plain_values(ClockJson.of_trace(sample_whatif.trace))
     assert answer["today_us"] == answer["clock"]["corrected_step_us"]
     assert answer["today_us"] - answer["cycle_us"] == pytest.approx(answer["saving_us"], abs=0.002)
     low, high = answer["ci95_us"]

@@ -14,8 +14,8 @@ import pytest
 import timesink
 from ncu_files import Call, collected_line, details_csv, kernel_table
 from timesink.answers.kernels.pictures import PICTURES
-from timesink.answers.kernels.report import BY
 from timesink.answers.kernels.tables import SORTS
+from timesink.answers.views import KERNEL_GROUPS
 from timesink.cli import kernels_peaks as command
 from timesink.cli import main
 
@@ -68,7 +68,7 @@ def rows(text: str) -> list[dict[str, str]]:
 
 
 def test_the_options_offer_what_there_is():
-    assert command.BY == BY
+    assert command.BY == KERNEL_GROUPS
     assert tuple(SORTS) == command.SORTS
     assert command.PICTURES == PICTURES
 

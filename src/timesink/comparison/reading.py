@@ -9,6 +9,7 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
+import msgspec
 import polars as pl
 from msgspec import structs
 
@@ -80,7 +81,7 @@ def tables_of(run: Run, *, calls: bool = True) -> Tables:
         for pid, process_work in run.work.items()
     }
     about = asdict(run.unit) | {name: getattr(run, name) for name in _PLAIN}
-    recorded = None if run.recorded is None else asdict(run.recorded)
+    recorded = None if run.recorded is None else msgspec.to_builtins(run.recorded)
     about |= {"recorded": recorded, "anatomies": plain, "programs": programs, "work": works}
     about["reasons"] = [asdict(reason) for reason in run.fitness.reasons]
     return Tables(about, tables)

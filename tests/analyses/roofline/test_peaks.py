@@ -21,6 +21,7 @@ from timesink.analyses.kernels.peaks import (
     peaks_at_clock,
     peaks_csv,
 )
+from timesink.answers.common_json import DevicePeaksJson
 from timesink.errors import TimesinkError, UnreadableError, UsageError
 from timesink.model.trace import Device
 from timesink.recorder.peak_rates import BestRate, MeasuredDevice
@@ -329,9 +330,9 @@ def test_packed_fp16_is_at_least_as_fast_as_fp32():
 
 
 def test_peaks_as_plain_data():
-    data = find_peaks("NVIDIA H200").peaks.to_dict()
-    assert data["dram_bytes_per_s"] == 4.8e12
-    assert set(data["flop_per_s"]) <= set(PRECISIONS)
+    data = DevicePeaksJson.of(find_peaks("NVIDIA H200").peaks)
+    assert data.dram_bytes_per_s == 4.8e12
+    assert set(data.flop_per_s) <= set(PRECISIONS)
 
 
 def test_an_ambiguous_device_is_told_what_it_may_be():

@@ -10,12 +10,14 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.json import encode
 
 import timesink
 from measured_kernels import launch, trace_of_launches
 from timesink.analyses.kernels.calls import kernel_calls
 from timesink.analyses.kernels.peaks import DevicePeaks, choose_peaks
 from timesink.analyses.kernels.roofline import COLUMNS, roofline, why_no_roofline
+from timesink.answers.kernels.kernels_json import RooflineJson
 from timesink.model.trace import Device
 from timesink.recorder.ncu.plan import ROOFLINE
 
@@ -266,7 +268,7 @@ def test_more_than_the_roof_is_told():
 
 def test_plain_data_is_ready_for_json():
     trace = two_kernels()
-    data = json.loads(json.dumps(roofline(trace, trace.kernel_calls, SIMPLE).to_dict()))
+    data = json.loads(encode(RooflineJson.of(roofline(trace, trace.kernel_calls, SIMPLE))))
     assert data["peaks"]["device"] == "simple"
     assert data["flop_by_precision"] == {"fp16_tensor": pytest.approx(120e6)}
     assert data["bound_ns"] == {"compute": 4000.0, "memory": 500.0}

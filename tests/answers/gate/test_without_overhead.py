@@ -11,12 +11,13 @@ from compared import two_runs
 from diagnosed import unchanged_diagnosis
 from gated import MS, comparison_of
 from timesink.analyses.replay.own_clock import StepTime
-from timesink.answers.comparison.budget_file import load_budgets
 from timesink.answers.comparison.budgets import evaluate
 from timesink.answers.comparison.causes import why_blocks
+from timesink.answers.comparison.comparison_json import GateJson
+from timesink.answers.comparison.diagnosis_json import CycleTimeJson
 from timesink.answers.comparison.gate_result import Gate, gate_of
-from timesink.answers.comparison.values import diagnosis as diagnosis_values
 from timesink.comparison.causes.corrected_steps import judged_without_overhead
+from timesink.comparison.gate.budget_file import load_budgets
 from timesink.comparison.gate.verdict import Limit
 from timesink.model.diagnosis import (
     Diagnosis,
@@ -64,7 +65,7 @@ def test_a_slow_down_without_overhead_is_held_against_the_limit(pct: float | Non
     assert gate.outcome == outcome
     sentence = gate.checks[0].sentence
     assert "60.0 → 75.0 ms (estimated, 95 % interval +13.3 to +36.7 %)" in sentence
-    assert sentence == gate.to_dict()["checks"][0]["sentence"]
+    assert sentence == GateJson.of(gate).checks[0].sentence
     if pct == 5.0:
         assert sentence.endswith("As recorded: 100 → 102 ms. Limit: 5 %.")
     if pct == 30.0:
@@ -143,8 +144,10 @@ def test_the_report_and_its_json_show_what_decided():
         block for block in why_blocks(why, ("base", "new")) if isinstance(block, Verdict)
     )
     assert (verdict_block.base.value, verdict_block.new.value) == (60 * MS, 60.5 * MS)
-    assert diagnosis_values(why)["cycle_time"]["corrected"]["decides"] is True
-    assert diagnosis_values(why)["cycle_time"]["new_us"] == 130_000
+    cycle_time = CycleTimeJson.of_diagnosis(why)
+    assert cycle_time.corrected is not None
+    assert cycle_time.corrected.decides is True
+    assert cycle_time.new_us == 130_000
 
 
 def test_a_verdict_as_recorded_is_held_against_recorded_steps():

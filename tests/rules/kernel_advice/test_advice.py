@@ -9,7 +9,7 @@ import pytest
 from measured_kernels import H200, Launch, trace_of_launches, use
 from timesink.analyses.kernels.calls import Sampling, kernel_calls, with_weights
 from timesink.analyses.kernels.usage import device_use, with_class
-from timesink.answers.kernels.report import AdviceJson
+from timesink.answers.kernels.kernels_json import AdviceJson
 from timesink.model.findings import KernelAdvice
 from timesink.rules.kernel_use import advise
 
