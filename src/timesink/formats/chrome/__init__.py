@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from timesink.formats import IsChosen, Progress
+from timesink.formats.chrome.native import has_scanner
 from timesink.formats.packing import SourceFile
 from timesink.runtime import Workers, usable_cores
 
@@ -29,7 +30,9 @@ class DecoderCrew(Workers):
         self, source: SourceFile, jobs: int | None = None, brief: IsChosen | None = None
     ) -> None:
         if jobs is None:
-            jobs = min(usable_cores(), _MAX_JOBS) if source.packed_size >= WORTH_A_WORKER else 1
+            # The scanner needs no processes beside this one: it works in threads.
+            is_large = source.packed_size >= WORTH_A_WORKER and not has_scanner()
+            jobs = min(usable_cores(), _MAX_JOBS) if is_large else 1
         first, *rest = ((source, n, max(1, jobs), brief) for n in range(max(1, jobs)))
         self._own = first
         super().__init__("timesink.formats.chrome.decode", "decode_share", rest)
