@@ -370,19 +370,14 @@ class PieceDecoder:
             elif seen.is_odd or len(rows) != len(seen.rows):
                 self._add_arguments(groups, group_name, group, raws.all(), tally)
             else:
-                self._add_scanned(groups, group_name, group, seen, raws, tally)
+                self._add_scanned(groups, group_name, group, raws, tally)
         return Piece(number, scanned.count, groups, tally, self._phase_counts(base))
 
     def _add_scanned(
-        self,
-        groups: dict[str, Group],
-        name: str,
-        group: Group,
-        seen: ScannedGroup,
-        raws: RawArguments,
-        tally: Tally,
+        self, groups: dict[str, Group], name: str, group: Group, raws: RawArguments, tally: Tally
     ) -> None:
         """Arguments of a group in the columns that the scanner made."""
+        seen = raws.seen
         decoder = _argument_decoder(name, brief=self._brief)
         columns: Group = {
             argument.column: PieceColumn(values, _VOCABULARY_OF.get(argument.type, ""))
@@ -418,7 +413,8 @@ class PieceDecoder:
         """Events with a duration; one that lost its phase still counts."""
         phases = base["phase"].values
         slices: npt.NDArray[np.bool_] = phases == self.vocabularies.phases.get("X", -2)
-        return slices | ((phases == NULL_CODE) & (base["dur_ns"].values != NULL_INT))
+        slices |= (phases == NULL_CODE) & (base["dur_ns"].values != NULL_INT)
+        return slices
 
     def _place(
         self, base: Group, places: npt.NDArray[np.int8], tally: Tally
@@ -514,7 +510,7 @@ class RawArguments(Sequence[Raw]):
     """Arguments of the rows of a group as they stand in the text of a piece."""
 
     def __init__(self, text: bytes, seen: ScannedGroup, rows: npt.NDArray[np.intp]) -> None:
-        self._text = text
+        self._text, self.seen = text, seen
         places = slice(None) if len(rows) == len(seen.rows) else np.searchsorted(seen.rows, rows)
         self._starts, self._ends = seen.starts[places], seen.ends[places]
 

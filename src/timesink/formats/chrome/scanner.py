@@ -115,16 +115,20 @@ class PieceScanner:
         if scanned is None:
             return None
         count, *columns, places, groups = scanned
-        codes = [np.frombuffer(column, np.int32) for column in columns[:5]]
+        phase, category, name, pid, tid = (np.frombuffer(c, np.int32) for c in columns[:5])
         ts_ns, dur_ns, ids = (np.frombuffer(column, np.int64) for column in columns[5:])
         return ScannedPiece(
-            count,
-            *codes,
-            ts_ns,
-            dur_ns.copy(),  # what is negative is mended in place
-            ids,
-            np.frombuffer(places, np.int8),
-            list(self._groups(groups)),
+            count=count,
+            phase=phase,
+            category=category,
+            name=name,
+            pid=pid,
+            tid=tid,
+            ts_ns=ts_ns,
+            dur_ns=dur_ns.copy(),  # what is negative is mended in place
+            ids=ids,
+            places=np.frombuffer(places, np.int8),
+            groups=list(self._groups(groups)),
         )
 
     def _groups(self, groups: list[Any]) -> Iterator[ScannedGroup | None]:
@@ -132,13 +136,17 @@ class PieceScanner:
             if group is None:
                 yield None
                 continue
-            rows, starts, ends, columns, marked, unknown, is_odd = group
+            *parts, columns, marked, unknown, is_odd = group
+            rows, starts, ends = (np.frombuffer(values, np.int32) for values in parts)
             yield ScannedGroup(
-                *(np.frombuffer(values, np.int32) for values in (rows, starts, ends)),
+                rows,
+                starts,
+                ends,
                 [
                     None if values is None else np.frombuffer(values, _TYPES[kind])
                     for values, kind in zip(columns, types, strict=True)
                 ],
-                *(np.frombuffer(values, np.int32) for values in (marked, unknown)),
-                is_odd=bool(is_odd),
+                np.frombuffer(marked, np.int32),
+                np.frombuffer(unknown, np.int32),
+                bool(is_odd),
             )
