@@ -21,8 +21,8 @@ $(VENV)/.installed: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet -e .
 	@touch $@
 
-$(VENV)/.installed-%: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet -e '.[$*]'
+$(VENV)/.installed-%: pyproject.toml packages/timesink_lab/pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet -e '.[$*]' -e packages/timesink_lab
 	@touch $@
 
 # Without the libraries of CUDA, which no test needs.  Where that index cannot be reached, torch comes
@@ -30,9 +30,9 @@ $(VENV)/.installed-%: pyproject.toml | $(BIN)/python
 CPU_TORCH ?= https://download.pytorch.org/whl/cpu
 TORCH := $(shell grep -om1 'torch==[0-9.]*' pyproject.toml)
 
-$(VENV)/.installed-test: pyproject.toml | $(BIN)/python
+$(VENV)/.installed-test: pyproject.toml packages/timesink_lab/pyproject.toml | $(BIN)/python
 	-$(BIN)/python -m pip install --quiet --retries 1 --no-deps --extra-index-url $(CPU_TORCH) $(TORCH)
-	$(BIN)/python -m pip install --quiet -e '.[test]'
+	$(BIN)/python -m pip install --quiet -e '.[test]' -e packages/timesink_lab
 	@touch $@
 
 # Pages are built by Node, which users never need: they are in the wheel.  Where none is installed, or
@@ -58,7 +58,7 @@ demo: $(VENV)/.installed  ## install, read the bundled recording, print the answ
 # What one group has read of the real recordings, the others need not read again, nor compile the package.
 test: $(VENV)/.installed-test $(VENV)/.installed-browser web/node_modules/.installed  ## install what the tests need and run them all
 	@echo "Four groups of tests run beside each other; each is shown when it has ended."
-	@$(BIN)/python -m compileall -q src
+	@$(BIN)/python -m compileall -q src packages
 	@common=$$(mktemp -d) && trap 'rm -rf "$$common"' EXIT && export TIMESINK_TESTS_FOLDER="$$common" && \
 	$(MAKE) --no-print-directory --jobs=4 --output-sync=target test-programs test-analyses test-answers test-web
 
@@ -95,6 +95,7 @@ lint: $(VENV)/.installed-lint web/node_modules/.installed  ## style, types, dire
 	$(BIN)/python docs/generate_peaks.py --check
 	$(BIN)/python docs/generate_views.py --check
 	$(BIN)/python docs/generate_number_words.py --check
+	$(BIN)/python docs/generate_types.py --check
 	$(BIN)/python docs/refresh_outputs.py --check
 	$(WEB) run --silent types
 	$(WEB) run --silent lint
@@ -107,13 +108,14 @@ format: $(VENV)/.installed-lint web/node_modules/.installed  ## let ruff and bio
 	$(BIN)/ruff format .
 	$(WEB) run --silent format
 
-docs: $(VENV)/.installed  ## write pages and tables that come from the code
+docs: $(VENV)/.installed-lint  ## write pages and tables that come from the code
 	$(BIN)/python docs/generate_tables.py
 	$(BIN)/python docs/generate_analysis.py
 	$(BIN)/python docs/generate_counters.py
 	$(BIN)/python docs/generate_peaks.py
 	$(BIN)/python docs/generate_views.py
 	$(BIN)/python docs/generate_number_words.py
+	$(BIN)/python docs/generate_types.py
 	$(BIN)/python docs/refresh_outputs.py
 
 web: web/node_modules/.installed  ## build the pages that the wheel holds, from web/

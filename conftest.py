@@ -136,7 +136,7 @@ def _surroundings(common_cache: Path, tmp_path_factory: pytest.TempPathFactory) 
         patch.setenv("TIMESINK_DATA_DIR", str(tmp_path_factory.getbasetemp() / "data"))
         for module in (
             "runtime.engine",
-            "formats.chrome",
+            "formats.chrome.decoder_crew",
             "comparison.prefetch",
             "sources.opening",
         ):

@@ -26,7 +26,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from timesink.analyses.statistics.repeats import (
+from timesink.comparison.repeated_runs import (
     Decision,
     TimedRun,
     decide,

@@ -5,9 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib import import_module
 from statistics import geometric_mean
+
+from msgspec.structs import replace
 
 from timesink.rules import counter_names as resources
 
@@ -69,13 +71,13 @@ def _use(load: Callable[[], tuple[resources.Resource, ...]]) -> None:
 
 _SEVERITY = "least severity of an anomaly"
 CONSTANTS = (
-    Constant("usual difference of counters", "comparison.causes.counter_levels", "_FLOOR"),
-    Constant("own kernels slowed by others", "comparison.causes.environment_checks", "_SLOWER", 1),
-    Constant("growth a lower clock must show", "comparison.causes.environment_checks", "_PART"),
-    Constant("chance of error", "analyses.statistics", "ALPHA"),
+    Constant("usual difference of counters", "comparison.causes.resources", "_FLOOR"),
+    Constant("own kernels slowed by others", "comparison.causes.environment", "_SLOWER", 1),
+    Constant("growth a lower clock must show", "comparison.causes.environment", "_PART"),
+    Constant("chance of error", "analyses.statistics.significance", "ALPHA"),
     Constant("least part of a cycle, causes", "comparison.causes.case", "MIN_SHARE"),
-    Constant("slower than the rest, host code", "comparison.causes.case_functions", "CLEARLY"),
-    Constant("cycles that may lack it", "comparison.causes.case_functions", "_NEARLY_ALWAYS", 1),
+    Constant("slower than the rest, host code", "comparison.causes.case", "CLEARLY"),
+    Constant("cycles that may lack it", "comparison.causes.case", "_NEARLY_ALWAYS", 1),
 )
 TITLES = (_SEVERITY, *(constant.title for constant in CONSTANTS))
 

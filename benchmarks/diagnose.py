@@ -30,11 +30,11 @@ from known_faults import (
 )
 from null_pairs import ALTERNATE, AS_PARTS, HALVES, LOOKS, NullPair, null_pairs
 from run import markdown_table
-from timesink.comparison.results import Pair, ProcessSteps
+from timesink.comparison.results import Pair, Process
 from timesink.comparison.steps.verdict import compare_roles
-from timesink.lab.faults import Expected
-from timesink.lab.score import DiagnosisAnswer, answer_of, diagnose_pairs, misses
 from timesink.model.diagnosis import Diagnosis
+from timesink_lab.faults import Expected
+from timesink_lab.score import DiagnosisAnswer, answer_of, diagnose_pairs, misses
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 PAGE = REPOSITORY / "docs" / "accuracy" / "diagnosis.md"
@@ -129,7 +129,7 @@ def is_alarm(answer: DiagnosisAnswer) -> bool:
     return answer.verdict not in ("no_change", "incomparable") or answer.names_something
 
 
-def all_null_pairs(roles: dict[str, ProcessSteps], draws: int) -> list[tuple[NullPair, Pair]]:
+def all_null_pairs(roles: dict[str, Process], draws: int) -> list[tuple[NullPair, Pair]]:
     """Every process beside itself, cut in two, and drawn anew."""
     random = np.random.default_rng(_SEED)
     cuts = (cut for name, role in roles.items() for cut in null_pairs(name, role, random, draws))

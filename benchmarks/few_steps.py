@@ -16,9 +16,9 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from timesink.analyses.statistics import ALPHA
+from timesink.analyses.statistics.significance import ALPHA
 from timesink.comparison.results import CycleTimes
-from timesink.comparison.steps.times import cycle_times
+from timesink.comparison.steps.verdict import cycle_times
 
 STEPS = (3, 4, 5, 6, 7, 8, 10, 12)
 NOISES = (("lognormal", 0.0), ("heavy tails", 0.0), ("lognormal", 0.3), ("lognormal", 0.6))

@@ -16,8 +16,9 @@ import polars as pl
 import timesink
 from timesink.analyses.columns import host_columns, host_names
 from timesink.analyses.links import launching_calls
-from timesink.analyses.replay import play, replay_graph
 from timesink.analyses.replay.critical_path import critical_path
+from timesink.analyses.replay.graph import replay_graph
+from timesink.analyses.replay.play import play
 from timesink.model.trace import Trace
 
 FORWARD = "[param|pytorch.model.alex_net|0|0|0|measure|forward]"

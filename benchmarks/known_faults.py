@@ -8,10 +8,10 @@ from itertools import permutations
 from pathlib import Path
 
 import timesink
-from timesink.answers.comparison.work import compare
-from timesink.comparison.results import Pair, ProcessSteps
-from timesink.lab.faults import Expected
-from timesink.lab.score import cases_of, fault_files
+from timesink.answers.comparison.report import compare
+from timesink.comparison.results import Pair, Process
+from timesink_lab.faults import Expected
+from timesink_lab.score import cases_of, fault_files
 
 PROCESS = ", process "
 """Between the name of a run and that of a process of it."""
@@ -80,7 +80,7 @@ def ranked_cases(folder: Path) -> Iterator[FaultCase]:
         yield FaultCase(new.name, pairs_of(base, new), EXPECTED[new.name])
 
 
-def roles_of(cases: Iterable[FaultCase], folders: Iterable[Path]) -> dict[str, ProcessSteps]:
+def roles_of(cases: Iterable[FaultCase], folders: Iterable[Path]) -> dict[str, Process]:
     """Every process of all cases, and of the other recordings in folders of folders, by name."""
     roles = [role for case in cases for pair in case.pairs for role in (pair.base, pair.new)]
     case_folders = {Path(role.source).parent for role in roles}
@@ -91,7 +91,7 @@ def roles_of(cases: Iterable[FaultCase], folders: Iterable[Path]) -> dict[str, P
     return {_role_name(role): role for role in roles}
 
 
-def _role_name(role: ProcessSteps) -> str:
+def _role_name(role: Process) -> str:
     place = Path(role.source).parent
     side = place.name.partition("_perf_data")
     run = f"{place.parent.name}, {side[0]}" if side[1] else place.name

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.behaviour.anatomy import Anatomy
-from timesink.comparison.results import ProcessSteps
+from timesink.comparison.results import Process
 
 ITSELF = "beside itself"
 HALVES = "first and second half"
@@ -36,8 +36,8 @@ class NullPair:
     kind: str
     """How the run was cut."""
     name: str
-    base: ProcessSteps
-    new: ProcessSteps
+    base: Process
+    new: Process
     look: str = AS_PARTS
     """Whether the sides can be seen to be parts of one run, one of `LOOKS`."""
 
@@ -55,7 +55,7 @@ class NullPair:
 
 
 def null_pairs(
-    name: str, role: ProcessSteps, random: np.random.Generator, draws: int
+    name: str, role: Process, random: np.random.Generator, draws: int
 ) -> Iterator[NullPair]:
     """A run beside itself, cut in both orders, and `draws` random halves and resampled pairs.
 
@@ -82,7 +82,7 @@ def null_pairs(
 
 
 def _random_halves(
-    name: str, role: ProcessSteps, random: np.random.Generator, draws: int
+    name: str, role: Process, random: np.random.Generator, draws: int
 ) -> Iterator[NullPair]:
     cycles = _cycles(role)
     half = len(cycles) // 2
@@ -93,7 +93,7 @@ def _random_halves(
 
 
 def _resampled_pairs(
-    name: str, role: ProcessSteps, random: np.random.Generator, draws: int
+    name: str, role: Process, random: np.random.Generator, draws: int
 ) -> Iterator[NullPair]:
     cycles = _cycles(role)
     for _ in range(draws):
@@ -105,11 +105,11 @@ def _resampled_pairs(
         yield NullPair("resampled cycles", name, *sides)
 
 
-def _cycles(role: ProcessSteps) -> np.ndarray:
+def _cycles(role: Process) -> np.ndarray:
     return role.behaviour["cycle"].unique().sort().to_numpy()
 
 
-def _of_another_run(role: ProcessSteps) -> ProcessSteps:
+def _of_another_run(role: Process) -> Process:
     pid = f"{role.pid}9"
     anatomy = role.anatomy
     if anatomy is not None:
@@ -127,9 +127,7 @@ def _later(table: pl.DataFrame) -> pl.DataFrame:
     return table.with_columns(pl.col(name) + _LATER_NS for name in _TIMES if name in table.columns)
 
 
-def _cut_role(
-    role: ProcessSteps, cycles: Sequence[int] | np.ndarray, *, anew: bool = False
-) -> ProcessSteps:
+def _cut_role(role: Process, cycles: Sequence[int] | np.ndarray, *, anew: bool = False) -> Process:
     """Some cycles of a role; one that is named twice is there twice, which needs new numbers."""
     numbers = np.arange(1, len(cycles) + 1) if anew else np.asarray(cycles)
     chosen = pl.DataFrame(

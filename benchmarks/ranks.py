@@ -22,8 +22,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from run import hand_over, machine, markdown_table
-from timesink.lab.ranks import Plan, Straggler, generate_ranks
-from timesink.runtime import usable_cores
+from timesink.runtime.workers import usable_cores
+from timesink_lab.ranks.generated import generate_ranks
+from timesink_lab.ranks.plan import Plan, Straggler
 
 READ = """
 import sys, time, timesink

@@ -17,17 +17,20 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from tables import markdown_table
 from timesink.analyses.ranks.analysis import RanksAnalysis, analyse_ranks
 from timesink.analyses.ranks.summary import RankSummary, summarise_rank
-from timesink.lab.ranks import CAUSE_OF_KIND, KINDS, Answer, Plan, Straggler, Truth, ranks_and_truth
-from timesink.lab.score import Rate, rate_of
+from timesink_lab.ranks.generated import ranks_and_truth
+from timesink_lab.ranks.plan import CAUSE_OF_KIND, KINDS, Plan, Straggler
+from timesink_lab.ranks.truth import Answer, Truth
+from timesink_lab.score import Rate, rate_of
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "accuracy" / "ranks.md"
 LAYOUTS: Mapping[str, Mapping[str, Any]] = {
@@ -144,7 +147,7 @@ def _on_node(summary: RankSummary, rank: int, plan: Plan) -> RankSummary:
 def _judge_outcome(case: Case, truth: Truth, analysis: RanksAnalysis) -> Outcome:
     answer = truth.answers[0] if truth.answers else None
     named = tuple(
-        (straggler.rank, straggler.cause, straggler.cost_ns) for straggler in analysis.stragglers
+        (straggler.rank, straggler.id, straggler.cost_ns) for straggler in analysis.stragglers
     )
     return Outcome(case, answer, named)
 

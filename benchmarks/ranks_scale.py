@@ -20,17 +20,17 @@ from functools import lru_cache
 from pathlib import Path
 
 from run import hand_over, machine, markdown_table
-from timesink.analyses.ranks import RankSet
+from timesink.analyses.ranks.rank_set import RankSet
 from timesink.analyses.ranks.reading import read_ranks, summary_of
 from timesink.analyses.ranks.summary import to_parquet
 from timesink.answers.analysis.sections import distributed_values
-from timesink.lab.ranks import Plan, Straggler
-from timesink.lab.ranks.generated import tables_of
-from timesink.lab.ranks.simulate import SimulatedRun as Run
-from timesink.lab.ranks.simulate import carry_out
-from timesink.runtime import usable_cores
 from timesink.runtime.engine import Call, Done, LocalEngine
-from timesink.sources import Recording
+from timesink.runtime.workers import usable_cores
+from timesink.sources.recordings import Recording
+from timesink_lab.ranks.generated import tables_of
+from timesink_lab.ranks.plan import Plan, Straggler
+from timesink_lab.ranks.simulate import SimulatedRun as Run
+from timesink_lab.ranks.simulate import carry_out
 
 HEADER = [
     "ranks",
@@ -138,7 +138,7 @@ def peak_mb() -> float:
 
 def check(rank_set: RankSet, ranks: int) -> None:
     """A wrong answer is of no use, however soon it comes."""
-    named = [(straggler.rank, straggler.cause) for straggler in rank_set.analysis.stragglers]
+    named = [(straggler.rank, straggler.id) for straggler in rank_set.analysis.stragglers]
     if named != [(ranks // 2 + 5, "gpu_clock")]:
         sys.exit(f"stragglers are said to be {named}")
 

@@ -21,7 +21,8 @@ import numpy as np
 import timesink
 from generate import repeat
 from run import FLOOR, hand_over, machine, markdown_table, measure
-from timesink.analyses.replay import play, replay_graph, step_lengths
+from timesink.analyses.replay.graph import replay_graph
+from timesink.analyses.replay.play import play, step_lengths
 from timesink.analyses.steps import find_steps
 
 READ = """
@@ -33,8 +34,8 @@ PLAYED = (
     READ
     + """
 from timesink.analyses.replay.critical_path import critical_path
-from timesink.analyses.replay import replay_graph
-from timesink.analyses.replay import play
+from timesink.analyses.replay.graph import replay_graph
+from timesink.analyses.replay.play import play
 assert critical_path(trace, play(replay_graph(trace))).height
 """
 )

@@ -30,9 +30,9 @@ from run import hand_over, machine, markdown_table
 OPEN = """
 import sys, time
 import timesink
-from timesink.answers.plugin import Query
+from timesink.answers.plugin.query import Query
 from timesink.answers.timeline.routes import ROUTES
-from timesink.answers.timeline import open_timeline
+from timesink.answers.timeline.opening import open_timeline
 start = time.perf_counter()
 timeline = open_timeline(timesink.open(sys.argv[1]))
 ROUTES["tracks"](timeline, Query())

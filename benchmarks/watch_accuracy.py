@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from timesink.analyses.expected.judged import Judged, judge_rows
-from timesink.analyses.expected.model import learn_model
 from timesink.formats.cycle_rows import read_cycle_rows
+from timesink.watcher.expected.judged import Judged, judge_rows
+from timesink.watcher.expected.model import learn_model
 
 FACTORS = (1.1, 1.2, 1.3, 1.5, 2.0)
 

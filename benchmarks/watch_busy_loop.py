@@ -14,8 +14,8 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from timesink.analyses.expected.live import LiveJudge
-from timesink.analyses.expected.model import learn_live
+from timesink.watcher.expected.live import LiveJudge
+from timesink.watcher.expected.model import learn_live
 
 STEP_MS, SCATTER = 14.0, 0.35
 LEARNED, JUDGED = 2140, 7000

@@ -30,7 +30,7 @@ import torch
 
 import timesink
 from tables import markdown_table
-from timesink.analyses.statistics.repeats import Decision, TimedRun, decide, next_sides
+from timesink.comparison.repeated_runs import Decision, TimedRun, decide, next_sides
 from watch_faults import MARKERS, PROGRAM, program_name
 from watch_programs import PROGRAMS, Control, Faults
 from watch_scores import ALL, alarms_of

@@ -32,8 +32,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any
 
-from timesink.lab.driver import beside, end
-from timesink.lab.workloads import FOLDER, STARTER
+from timesink_lab.driver import beside, end
+from timesink_lab.workloads.switches import FOLDER, STARTER
 from watch_scores import ALL, FAULTS, Planted, Put, Truth, lines_of, score, tables
 
 PROGRAM = Path(__file__).with_name("watch_programs.py")

@@ -26,9 +26,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from timesink.analyses.expected.live import LiveJudge
-from timesink.analyses.expected.model import LiveModel, learn_live
 from timesink.formats.cycle_rows import read_cycle_rows
+from timesink.watcher.expected.live import LiveJudge
+from timesink.watcher.expected.model import LiveModel, learn_live
 
 NOISE = Path(__file__).with_name("ab_noise.parquet")
 FACTORS = (1.1, 1.2, 1.5, 2.0)

@@ -19,10 +19,10 @@ import numpy as np
 import polars as pl
 
 from tables import markdown_table
-from timesink.analyses.expected.live import LiveJudge
-from timesink.analyses.expected.model import learn_live, live_model_from
 from timesink.formats.cycle_rows import read_cycle_rows
-from timesink.lab.faults import FAULTS as LAB_FAULTS
+from timesink.watcher.expected.live import LiveJudge
+from timesink.watcher.expected.model import learn_live, live_model_from
+from timesink_lab.faults import FAULTS as LAB_FAULTS
 
 ALL = ("train", "decode", "serve", "serve_own")
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from generated import write_or_check
 
-from timesink.answers.analysis.sections import user_name
-from timesink.answers.views import VIEWS, columns_of
+from timesink.answers.tables import user_name
+from timesink.answers.views import VIEWS, columns_of, find_view
 
 PAGE = Path(__file__).parent / "analysis_columns.md"
 PLACES = {
@@ -63,9 +63,9 @@ def _introduction() -> Iterator[str]:
 
 
 def _tables() -> Iterator[str]:
-    for name, view in VIEWS.items():
+    for name in VIEWS:
         place = f" In the JSON: `{PLACES[name]}`." if name in PLACES else ""
-        yield from _table(name, f"{view.title}.{place}")
+        yield from _table(name, f"{find_view(name).title}.{place}")
     yield from _table(
         "distributed.overlap",
         "Communication and computation of each step, by worker; in the JSON alone.",

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from generated import write_or_check
 
-from timesink.answers.views import VIEWS
+from timesink.answers.views import VIEWS, find_view
 
 PAGE = Path(__file__).parent / "views.md"
 GROUPS = {
@@ -111,7 +111,10 @@ def _introduction() -> Iterator[str]:
     yield ""
     yield "`critical-path`, `slack` and the efficiency views use the clock of the answer: see"
     yield "[profiler_overhead.md](profiler_overhead.md)."
-    yield "In Python: `timesink.analyze(path).table(NAME)`."
+    yield "In Python: `timesink.analyze(path).table(NAME)`, with lengths of time in nanoseconds."
+    yield 'So in SQL: `timesink query trace.json.gz "select * from kernel_launches"`. Where a table'
+    yield "of the recording has the name, the view is `view_steps`, `view_memory` or"
+    yield "`view_collectives`."
     yield ""
     yield "The view links to its columns. *Needs* says what the recording must hold."
 
@@ -126,7 +129,7 @@ def _present_output() -> list[str]:
 
 def _groups() -> Iterator[str]:
     questions = {name: text for group in GROUPS.values() for name, text in group.items()}
-    if unlike := VIEWS.keys() ^ questions.keys():
+    if unlike := set(VIEWS) ^ questions.keys():
         msg = f"docs/generate_views.py and views.csv differ in {', '.join(sorted(unlike))}"
         raise SystemExit(msg)
     for group, names in GROUPS.items():
@@ -134,7 +137,7 @@ def _groups() -> Iterator[str]:
         yield "| view | title | answers | needs |"
         yield "|---|---|---|---|"
         for name, question in names.items():
-            view = VIEWS[name]
+            view = find_view(name)
             link = f"[`{name}`](analysis_columns.md#{name})"
             yield f"| {link} | {view.title} | {question} | {view.absent.hint} |"
 

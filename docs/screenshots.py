@@ -19,7 +19,8 @@ from pathlib import Path
 from playwright.sync_api import Frame, Page, sync_playwright
 
 import timesink
-from timesink.lab.ranks import Plan, Straggler, generate_ranks
+from timesink_lab.ranks.generated import generate_ranks
+from timesink_lab.ranks.plan import Plan, Straggler
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(REPOSITORY / "tests"))

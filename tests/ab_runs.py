@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from timesink.analyses.statistics.repeats import Decision
+from timesink.comparison.repeated_runs import Decision
 from timesink.comparison.turns import Turns
 from timesink.sources.ab_folder import AB_SCHEMA, AbPlan, AbRun, AbRuns, AbSide
 

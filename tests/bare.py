@@ -7,16 +7,18 @@ import sys
 from pathlib import Path
 
 import timesink
+import timesink_lab
 
 COMMAND = (sys.executable, "-S", "-m", "timesink")
 """Without `-S` Python finds what else is installed."""
 
 
 def bare_environment(folder: Path, *more: Path) -> dict[str, str]:
-    """An environment in which Python finds timesink and what lies in `more`."""
+    """An environment in which Python finds timesink, its test bench and what lies in `more`."""
     folder.mkdir(exist_ok=True)
-    package = folder / "timesink"
-    if not package.exists():
-        package.symlink_to(Path(timesink.__file__).parent)
+    for package in (timesink, timesink_lab):
+        link = folder / package.__name__
+        if not link.exists():
+            link.symlink_to(Path(package.__file__).parent)
     places = os.pathsep.join(map(str, (folder, *more)))
     return {**os.environ, "PYTHONPATH": places, "PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "80"}

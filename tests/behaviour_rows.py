@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from timesink.comparison.results import ProcessSteps
+from timesink.comparison.results import Process
 from timesink.model.schema import BEHAVIOUR
 
 _USUAL = {
@@ -44,5 +44,5 @@ def table_of(rows: Iterable[Mapping[str, object]]) -> pl.DataFrame:
     return pl.DataFrame(list(rows), schema=texts).cast(dict(BEHAVIOUR.schema))
 
 
-def role_of(table: pl.DataFrame, label: str = "base", **more: Any) -> ProcessSteps:
-    return ProcessSteps(label, f"{label}.csv", "7", table, **more)
+def role_of(table: pl.DataFrame, label: str = "base", **more: Any) -> Process:
+    return Process(label, f"{label}.csv", "7", table, **more)

@@ -7,11 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 import polars as pl
+from msgspec import structs
 
 from timelines import trace_of
-from timesink.analyses.behaviour import Classes
+from timesink.analyses.behaviour.classes import Classes
 from timesink.analyses.behaviour.table import Behaviour, behaviour_table
-from timesink.analyses.cycles import SCHEMA, Cycles
+from timesink.analyses.cycles.spans import SCHEMA, Cycles
 from timesink.model.schema import COUNTERS
 from timesink.model.trace import Trace
 
@@ -56,7 +57,7 @@ def cycles_at(*spans: tuple[int, int], pid: str = "1", on_device: bool = False) 
 
 def both(*several: Cycles) -> Cycles:
     """Cycles of several processes."""
-    return replace(several[0], table=pl.concat(part.table for part in several))
+    return structs.replace(several[0], table=pl.concat(part.table for part in several))
 
 
 def behaviour(trace: Trace, cycles: Cycles, classes: Classes | None = None) -> Behaviour:

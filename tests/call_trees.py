@@ -12,7 +12,7 @@ from itertools import count
 import polars as pl
 
 from timelines import Row, trace_of
-from timesink.analyses.cycles import Cycles, spans_of
+from timesink.analyses.cycles.spans import Cycles, spans_of
 from timesink.comparison.program.calls import Program, programs
 from timesink.model.trace import Trace
 

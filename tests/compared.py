@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from functools import cache
+from inspect import unwrap
 from typing import Any
 
 import polars as pl
 
 from many_roles import FAULTS, one_role
-from timesink.answers.comparison.pairing import Compared
-from timesink.answers.comparison.report import Comparison
-from timesink.comparison.exploration.groups import Exploration
+from timesink.analyses import columns
+from timesink.answers.comparison.report import ComparisonAnswer, PairAnswer
+from timesink.comparison.causes.diagnosis import diagnose
 from timesink.comparison.results import (
     FAMILIES,
     ROWS,
     TIMES,
     CycleTimes,
+    Exploration,
     Pair,
-    ProcessSteps,
+    Process,
     Workload,
 )
 from timesink.comparison.steps.verdict import compare_roles
+from timesink.model.diagnosis import Diagnosis
 from timesink.model.schema import BEHAVIOUR
 
 HEALTHY, SLOW_CLOCK, BUSY_HOST, BUSY_LINK, SLOW_CPU = FAULTS
@@ -48,8 +52,22 @@ def _two_runs(
     return compare_roles(_label_role(base, labels[0]), _label_role(new, labels[1]), kind)
 
 
-def _label_role(role: ProcessSteps, label: str) -> ProcessSteps:
-    return ProcessSteps(label, f"{label}.csv", role.pid, role.behaviour)
+def _label_role(role: Process, label: str) -> Process:
+    return Process(label, f"{label}.csv", role.pid, role.behaviour)
+
+
+def named(pair: Pair, identifier: str) -> PairAnswer:
+    """A pair as answers hold it, under a name."""
+    values = {field.name: getattr(pair, field.name) for field in fields(pair)}
+    return PairAnswer(**{**values, "identifier": identifier, "file_stem": identifier})
+
+
+def diagnosed(pair: Pair, diagnosis: Diagnosis) -> PairAnswer:
+    """The same pair, about which somebody found this before."""
+    answer = named(pair, pair.identifier)
+    _, answers = columns._note_of(answer, (unwrap(diagnose), (), ()))
+    answers.append(diagnosis)
+    return answer
 
 
 def pair_of(**parts: Any) -> Pair:
@@ -57,8 +75,8 @@ def pair_of(**parts: Any) -> Pair:
     empty = pl.DataFrame(schema=BEHAVIOUR.schema)
     usual: dict[str, Any] = {
         "kind": "strict",
-        "base": ProcessSteps("base", "base.csv", "7", empty),
-        "new": ProcessSteps("new", "new.csv", "7", empty),
+        "base": Process("base", "base.csv", "7", empty),
+        "new": Process("new", "new.csv", "7", empty),
         "cycle_times": CycleTimes((1000,) * 5, (1000,) * 5, 1000.0, 1000.0, 0.0, (-5.0, 5.0), 1.0),
         "workload": Workload(comparable=True, reasons=(), work_ratio=1.0),
         "rows": pl.DataFrame(schema=ROWS),
@@ -87,10 +105,10 @@ def _empty_value(dtype: pl.DataType) -> Any:
 
 def comparison(
     *pairs: Pair, exploration: Exploration | None = None, notes: Sequence[str] = ()
-) -> Comparison:
+) -> ComparisonAnswer:
     """The report on pairs, all of one case."""
-    compared = tuple(Compared("case", "", pair, "case") for pair in pairs)
-    return Comparison(("case",), compared, (), exploration, tuple(notes))
+    compared = tuple(named(pair, "case") for pair in pairs)
+    return ComparisonAnswer(("case",), compared, (), exploration, tuple(notes))
 
 
 def markdown_tables(report: str) -> list[list[list[str]]]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from timesink.answers.comparison.document import comparison_document, one_table_document
-from timesink.answers.comparison.report import Comparison
+from timesink.answers.comparison.report import ComparisonAnswer
 from timesink.output import terminal
 
 
 def to_text(
-    comparison: Comparison, top: int = 10, table: str | None = None, width: int = 100
+    comparison: ComparisonAnswer, top: int = 10, table: str | None = None, width: int = 100
 ) -> str:
     if table is None:
         return terminal.to_text(comparison_document(comparison, top=top), width)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from timesink.model.diagnosis import Component, CycleTime, Diagnosis
-from timesink.model.findings import Evidence, Finding
+from timesink.model.findings import Anomaly, Cause, Evidence, Symptom
 
 MS = 1e6
 CLOCK = Evidence(
@@ -54,19 +54,19 @@ def slow_clock(**parts: Any) -> Diagnosis:
 
 def symptom(
     device: str, metric: str, base: float, new: float, sentence: str = "", **more: Any
-) -> Finding:
+) -> Symptom:
     """A counter that changed and explains nothing."""
     fields = {"unit": "%", **more}
-    return Finding("symptom", sentence, device=device, metric=metric, base=base, new=new, **fields)
+    return Symptom(sentence=sentence, device=device, metric=metric, base=base, new=new, **fields)
 
 
 def _fields(parts: dict[str, Any]) -> dict[str, Any]:
-    """Parts under the names that `Finding` has for them."""
+    """Parts under the names that causes have for them."""
     names = {"cause": "id", "explained_ns": "cost_ns", "severity": "share"}
     return {names.get(name, name): value for name, value in parts.items()}
 
 
-def clock_anomaly(**parts: Any) -> Finding:
+def clock_anomaly(**parts: Any) -> Anomaly:
     usual: dict[str, Any] = {
         "id": "gpu_clock",
         "device": "GPU 0",
@@ -81,10 +81,10 @@ def clock_anomaly(**parts: Any) -> Finding:
         "evidence": (CLOCK,),
         "cost_ns": 5.3 * MS,
     }
-    return Finding(**{**usual, **_fields(parts)})
+    return Anomaly(**{**usual, **_fields(parts)})
 
 
-def clock_cause(**parts: Any) -> Finding:
+def clock_cause(**parts: Any) -> Cause:
     usual: dict[str, Any] = {
         "id": "gpu_clock",
         "cost_ns": 5.3 * MS,
@@ -94,7 +94,7 @@ def clock_cause(**parts: Any) -> Finding:
         "evidence": (CLOCK, GAP),
         "claims": (("device_compute/gemm", 4.0 * MS), ("device_compute/attention", 1.3 * MS)),
     }
-    return Finding(**{**usual, **_fields(parts)})
+    return Cause(**{**usual, **_fields(parts)})
 
 
 def unchanged_diagnosis(**parts: Any) -> Diagnosis:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from many_roles import many_roles
-from timesink.comparison.exploration.groups import Cluster, Exploration
-from timesink.comparison.steps.verdict import compare_roles
+from timesink.comparison.exploration.groups import compare_peers
+from timesink.comparison.results import Cluster, Exploration
 
 
 def sample_exploration(**parts: object) -> Exploration:
@@ -19,6 +19,6 @@ def sample_exploration(**parts: object) -> Exploration:
         "threshold": 2.0,
         "threshold_reason": "halves of one run are up to 1.8 apart",
         "clusters": (Cluster(0, (0, 2)), Cluster(1, (1,))),
-        "pairs": (compare_roles(healthy, slow, "peers"),),
+        "pairs": (compare_peers(healthy, slow),),
     }
     return Exploration(**{**usual, **parts})

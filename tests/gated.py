@@ -6,25 +6,22 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from compared import two_runs
+from compared import diagnosed, named, two_runs
 from timesink.answers.comparison.gate_result import Gate
-from timesink.answers.comparison.pairing import Compared
-from timesink.answers.comparison.report import Comparison
+from timesink.answers.comparison.report import ComparisonAnswer
 from timesink.comparison.results import Pair
 from timesink.model.diagnosis import CycleTime, Diagnosis
-from timesink.model.findings import Finding
+from timesink.model.findings import GateCheck
 
 MS = 1e6
 
 
-def comparison_of(diagnoses: Mapping[str, Diagnosis], **parts: Any) -> Comparison:
+def comparison_of(diagnoses: Mapping[str, Diagnosis], **parts: Any) -> ComparisonAnswer:
     """A comparison of cases, by what they are called, each with the diagnosis given."""
     pairs = []
     for title, diagnosis in diagnoses.items():
-        pair = Compared(title, "", _any_pair(), title)
-        pair.__dict__["diagnosis"] = diagnosis
-        pairs.append(pair)
-    return Comparison(("base", "new"), tuple(pairs), (), **parts)
+        pairs.append(diagnosed(named(_any_pair(), title), diagnosis))
+    return ComparisonAnswer(("base", "new"), tuple(pairs), (), **parts)
 
 
 @cache
@@ -40,9 +37,9 @@ def lengths(change_pct: float, half_pct: float = 2.0) -> CycleTime:
 
 def gate_check(
     kind: str, name: str, outcome: str, sentence: str, time_ns: float = 0.0, **parts: Any
-) -> Finding:
+) -> GateCheck:
     """One thing that was looked at; `time_ns` is what was measured in the new run."""
-    return Finding(kind, sentence, cost_ns=time_ns, name=name, outcome=outcome, **parts)
+    return GateCheck(kind, sentence, name, outcome, time_ns=time_ns or None, **parts)
 
 
 def failed_gate(**parts: Any) -> Gate:

@@ -8,8 +8,10 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from timesink.analyses.ranks import RankSet, ranks_of_traces
-from timesink.lab.ranks import Plan, Straggler, Truth, ranks_and_truth
+from timesink.analyses.ranks.rank_set import RankSet, ranks_of_traces
+from timesink_lab.ranks.generated import ranks_and_truth
+from timesink_lab.ranks.plan import Plan, Straggler
+from timesink_lab.ranks.truth import Truth
 
 GRID = {"tensor": 2, "pipeline": 2}
 TWOS = {"tensor": 2, "ranks": 6}

@@ -7,12 +7,12 @@ from functools import cache
 
 from behaviour_rows import behaviour, role_of
 from compared import comparison
-from timesink.answers.comparison.report import Comparison
-from timesink.comparison.results import ProcessSteps
+from timesink.answers.comparison.report import ComparisonAnswer
+from timesink.comparison.results import Process
 from timesink.comparison.steps.verdict import compare_roles
 
 
-def compared_lengths(base_ns: Sequence[float], new_ns: Sequence[float]) -> Comparison:
+def compared_lengths(base_ns: Sequence[float], new_ns: Sequence[float]) -> ComparisonAnswer:
     """Two runs of one function, whose cycles have these lengths."""
     sides = ("base", base_ns), ("new", new_ns)
     base, new = (_role(label, tuple(map(round, lengths))) for label, lengths in sides)
@@ -20,7 +20,7 @@ def compared_lengths(base_ns: Sequence[float], new_ns: Sequence[float]) -> Compa
 
 
 @cache
-def _role(label: str, lengths_ns: tuple[int, ...]) -> ProcessSteps:
+def _role(label: str, lengths_ns: tuple[int, ...]) -> Process:
     rows = [
         {"cycle": number + 1, "cycle_ts_ns": sum(lengths_ns[:number])}
         | {"cycle_dur_ns": length, "dur_ns": length // 2}

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.comparison.results import ProcessSteps
+from timesink.comparison.results import Process
 from timesink.model.schema import BEHAVIOUR
 
 CYCLE_NS = 700_000_000
@@ -52,7 +52,7 @@ FAULTS: tuple[Mapping[str, float], ...] = (
 
 def many_roles(
     count: int, *, groups: int = 4, cycles: int = 12, seed: int = 0
-) -> tuple[list[ProcessSteps], NDArray[np.int64]]:
+) -> tuple[list[Process], NDArray[np.int64]]:
     """Roles `p000`, `p001`, ... and the group of each: half are healthy, the others by turns."""
     roles, group = _many_roles(count, groups, cycles, seed)
     return list(roles), group.copy()
@@ -61,7 +61,7 @@ def many_roles(
 @cache
 def _many_roles(
     count: int, groups: int, cycles: int, seed: int
-) -> tuple[tuple[ProcessSteps, ...], NDArray[np.int64]]:
+) -> tuple[tuple[Process, ...], NDArray[np.int64]]:
     random = np.random.default_rng(seed)
     turns = np.arange(count)
     group = np.where((turns % 2 == 0) | (groups < 2), 0, 1 + (turns // 2) % max(1, groups - 1))
@@ -74,7 +74,7 @@ def one_role(
     fault: Mapping[str, float] | None = None,
     seed: int | None = None,
     cycles: int = 12,
-) -> ProcessSteps:
+) -> Process:
     """A process on the GPU of its number (of eight) with `cycles` cycles."""
     seed = number if seed is None else seed
     return _cached_role(number, tuple((fault or {}).items()), seed, cycles)
@@ -83,13 +83,13 @@ def one_role(
 @cache
 def _cached_role(
     number: int, fault: tuple[tuple[str, float], ...], seed: int, cycles: int
-) -> ProcessSteps:
+) -> Process:
     return _one_role(number, dict(fault), np.random.default_rng(seed), cycles)
 
 
 def _one_role(
     number: int, fault: Mapping[str, float], random: np.random.Generator, cycles: int
-) -> ProcessSteps:
+) -> Process:
     times = _function_rows(number, fault, random, cycles)
     levels = _metric_rows(number, fault, random, cycles)
     # Waits and copies carry no counters, as in published tables.
@@ -97,7 +97,7 @@ def _one_role(
     rows = times.filter(watched).join(levels, on=["cycle", "device"])
     rows = pl.concat([rows, times.filter(~watched)], how="diagonal")
     pid = str(1000 + number)
-    return ProcessSteps(f"p{number:03d}", f"p{number:03d}.csv", pid, _complete_columns(rows, pid))
+    return Process(f"p{number:03d}", f"p{number:03d}.csv", pid, _complete_columns(rows, pid))
 
 
 def _function_rows(

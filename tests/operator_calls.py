@@ -5,14 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from timesink.analyses.work import (
-    CallArguments,
-    Tensor,
-    Work,
-    parse_inputs,
-    parse_values,
-    work_of,
-)
+from timesink.analyses.work.arguments import CallArguments, Tensor, parse_inputs, parse_values
+from timesink.analyses.work.formulas import Work, work_of
 
 
 def half(*shape: int) -> Tensor:

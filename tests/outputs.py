@@ -50,6 +50,7 @@ from zlib import crc32
 import polars as pl
 
 import timesink
+import timesink_lab
 from timesink.cli import main as command_line
 
 WORKERS = 2
@@ -443,7 +444,9 @@ def record(folder: Path, every: int) -> int:
         del os.environ[name]
     os.environ.update(
         TIMESINK_SHARED=str(SHARED.resolve()),
-        PYTHONPATH=str(Path(timesink.__file__).parents[1]),
+        PYTHONPATH=os.pathsep.join(
+            str(Path(package.__file__).parents[1]) for package in (timesink, timesink_lab)
+        ),
         COLUMNS="100",
     )
     with tempfile.TemporaryDirectory(prefix="timesink-outputs-") as place:

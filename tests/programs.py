@@ -10,7 +10,7 @@ import polars as pl
 
 import timesink
 from behaviour_rows import table_of
-from timesink.comparison.results import ProcessSteps
+from timesink.comparison.results import Process
 
 Calls = Mapping[str, int]
 
@@ -34,7 +34,7 @@ def batch(layers: int) -> Calls:
 
 def role(
     cycles: Sequence[Calls], label: str = "base", device: str = "GPU 0", **more: Any
-) -> ProcessSteps:
+) -> Process:
     """A role whose cycles run these kernels, each 1 us long; `more` replaces columns of theirs.
 
     Every cycle is on the CPU as well, and takes 1 ms for each 10 calls.
@@ -49,7 +49,7 @@ def role(
             row(cycle, name, device, "gpu_compute", many) | more for name, many in calls.items()
         ]
         start += length
-    return ProcessSteps(label, f"{label}.csv", "1", table_of(rows))
+    return Process(label, f"{label}.csv", "1", table_of(rows))
 
 
 def row(cycle: Mapping[str, Any], name: str, device: str, sort: str, calls: int) -> dict[str, Any]:
@@ -61,12 +61,12 @@ def row(cycle: Mapping[str, Any], name: str, device: str, sort: str, calls: int)
     }  # fmt: skip
 
 
-def without(original: ProcessSteps, condition: pl.Expr) -> ProcessSteps:
+def without(original: Process, condition: pl.Expr) -> Process:
     """The role without some of its rows."""
     return replace(original, behaviour=original.behaviour.filter(~condition))
 
 
-def read_roles(folder: Any) -> list[tuple[ProcessSteps, ProcessSteps]]:
+def read_roles(folder: Any) -> list[tuple[Process, Process]]:
     """Roles of a case with normal and abnormal tables, those of the same place side by side."""
     sides = []
     for label in ("normal", "abnormal"):
@@ -75,7 +75,7 @@ def read_roles(folder: Any) -> list[tuple[ProcessSteps, ProcessSteps]]:
         pids = sorted(behaviour["pid"].cast(pl.String).unique())
         sides.append(
             [
-                ProcessSteps(
+                Process(
                     label, str(path), pid, behaviour.filter(pl.col("pid").cast(pl.String) == pid)
                 )
                 for pid in pids

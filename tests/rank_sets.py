@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
-from timesink.analyses.ranks import NamedRecording, RankSet, ranks_of
+from timesink.analyses.ranks.rank_set import NamedRecording, RankSet, ranks_of
 from timesink.analyses.ranks.summary import from_parquets, summarise_rank, to_parquet
 from timesink.errors import TimesinkError
 from timesink.model.trace import Trace

@@ -8,16 +8,15 @@ from __future__ import annotations
 from functools import lru_cache
 from pathlib import Path
 
-from timesink.answers.comparison.report import members_of
 from timesink.comparison.inputs import SideReadOptions, find_side
-from timesink.comparison.reading import Runs, read_sides
-from timesink.comparison.results import ProcessSteps
+from timesink.comparison.reading import RunReader, processes_of, read_sides
+from timesink.comparison.results import Process
 
 
-def roles_of(path: Path) -> list[ProcessSteps]:
+def roles_of(path: Path) -> list[Process]:
     """Every role of a run."""
-    read = read_sides(Runs(SideReadOptions()), [find_side(path).sources])
-    return [member.role for member in members_of(read[0][0])]
+    read = read_sides(RunReader(SideReadOptions()), [find_side(path).sources])
+    return processes_of(read[0][0])
 
 
 recorded_roles = lru_cache(maxsize=16)(roles_of)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import lru_cache, partial, wraps
 from hashlib import sha256
-from inspect import signature
+from inspect import signature, unwrap
 from io import BytesIO
 from pathlib import Path
 from types import BuiltinFunctionType, FunctionType, MethodType
@@ -17,18 +17,21 @@ from typing import Any
 import pytest
 
 import timesink
+from timesink.analyses import columns
 from timesink.analyses.behaviour import recorded_anatomy, table
 from timesink.analyses.cycles import search
-from timesink.comparison import inputs
+from timesink.comparison import reading
 from timesink.comparison.causes import diagnosis
-from timesink.comparison.inputs import ProcessedRun, RecordingRef
+from timesink.comparison.inputs import RecordingRef
 from timesink.comparison.prefetch import CycleSearch
-from timesink.comparison.results import Pair, ProcessSteps
+from timesink.comparison.results import Pair, Process, Run
 from timesink.comparison.steps import verdict
-from timesink.formats import ReadOptions, registry
-from timesink.model.diagnosis import Diagnosis, Expectation
+from timesink.formats import source_file
+from timesink.formats.read_options import ReadOptions
+from timesink.model.diagnosis import Diagnosis
 from timesink.model.trace import Trace
-from timesink.sources.opening import files_beside
+from timesink.sources.discovery import Input
+from timesink.sources.sidecars import sidecars_of
 
 QUESTIONS = ("open", "analyze", "behaviour", "compare", "cycles", "diagnose", "kernels")
 """Functions whose answers are frozen: nobody can spoil them for the next test."""
@@ -38,6 +41,10 @@ _MOST_PAIRS = 128
 _SMALL_BYTES = 200_000
 """Of files that tests write; larger ones are their own subject."""
 _ENDINGS = {".json", ".gz", ".csv", ".parquet"}
+_NAMES_AND_PLACES = frozenset(
+    {"base", "new", "source", "job", "origin", "identifier", "file_stem", "peaks", "of_all_devices"}
+)
+"""What of a pair and its processes no diagnosis depends on."""
 _CODE = (FunctionType, MethodType, BuiltinFunctionType, partial)
 _PLAIN = (str, int, float, bool, Path, type(None))
 
@@ -62,6 +69,8 @@ def _remember_calls(function: Callable[..., Any], recordings: Sequence[Path]) ->
 
     @wraps(function)
     def answer(*sources: Any, **options: Any) -> Any:
+        as_resolved = sources, options
+        sources, options = _as_written(sources, options)
         special = {name: value for name, value in options.items() if value != usual.get(name)}
         # The answer is the same, whoever watches and whatever process reads.
         special.pop("progress", None)
@@ -72,9 +81,23 @@ def _remember_calls(function: Callable[..., Any], recordings: Sequence[Path]) ->
         )
         if is_kept and all(isinstance(value, _PLAIN) for value in special.values()):
             return remembered(*map(str, sources), **special)
-        return function(*sources, **options)
+        return function(*as_resolved[0], **as_resolved[1])
 
     return answer
+
+
+def _as_written(
+    sources: tuple[Any, ...], options: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """What commands resolved, as who calls from Python writes it."""
+    inputs = [source for source in (*sources, options.get("trace")) if isinstance(source, Input)]
+    choices = [
+        {name: getattr(source, name) for name in ("worker", "span", "rank")} for source in inputs
+    ]
+    written = tuple(source.source if isinstance(source, Input) else source for source in sources)
+    trace = options.get("trace")
+    timeline = {"trace": str(trace.source)} if isinstance(trace, Input) else {}
+    return written, {**options, **timeline, **(choices[-1] if choices else {})}
 
 
 def remember_recordings() -> None:
@@ -82,9 +105,9 @@ def remember_recordings() -> None:
 
     Tests write the same few again and again, each into a folder of its own.
     """
-    read_trace, of_timeline = registry.read_trace, inputs._of_timeline
+    read_trace, of_timeline = source_file.read_trace, reading._of_timeline
     read: dict[Any, Trace] = {}
-    runs: dict[Any, ProcessedRun] = {}
+    runs: dict[Any, Run] = {}
 
     def remembered_reading(path: Path, options: ReadOptions | None = None) -> Trace:
         usual = options or ReadOptions()
@@ -103,11 +126,11 @@ def remember_recordings() -> None:
         cached_trace = read[key]
         return replace(cached_trace, metadata=replace(cached_trace.metadata, source=str(path)))
 
-    def remembered_run(source: RecordingRef, trace: Trace, finding: CycleSearch) -> ProcessedRun:
+    def remembered_run(source: RecordingRef, trace: Trace, finding: CycleSearch) -> Run:
         is_plain = source.trace is None and source.recording.remote is None
         of_own_map = finding.metric_map is not None
         content = (
-            _content([source.path, *files_beside(source.path)])
+            _content([source.path, *sidecars_of(source.path).files])
             if is_plain and not of_own_map
             else None
         )
@@ -121,7 +144,7 @@ def remember_recordings() -> None:
             _forget(runs)
             runs[key] = run
         return replace(
-            runs[key], source=source, trace=replace(trace), rank=inputs._rank(source, trace)
+            runs[key], source=source, trace=replace(trace), rank=reading._rank(source, trace)
         )
 
     _put_in_place({read_trace: remembered_reading, of_timeline: remembered_run})
@@ -151,13 +174,13 @@ def remember_pairs() -> None:
     at one sentence about the same few runs.
     """
     compare_roles, diagnose = verdict.compare_roles, diagnosis.diagnose
-    pairs: dict[bytes, tuple[Pair, ProcessSteps, ProcessSteps]] = {}
+    pairs: dict[bytes, tuple[Pair, Process, Process]] = {}
     diagnoses: dict[tuple[int, ...], tuple[Pair, Diagnosis]] = {}
 
     def remembered_pair(
-        base: ProcessSteps, new: ProcessSteps, kind: str, *, detect_pct: float | None = None
+        base: Process, new: Process, kind: str, *, detect_pct: float | None = None
     ) -> Pair:
-        sides = replace(base, source=""), replace(new, source="")
+        sides = [replace(side, source="", job="", origin=None) for side in (base, new)]
         content = BytesIO()
         try:
             _Contents(content).dump((*sides, kind, detect_pct, base.source == new.source))
@@ -169,21 +192,20 @@ def remember_pairs() -> None:
             # Both roles stay, and so does whoever they name.
             pairs[key] = compare_roles(base, new, kind, detect_pct=detect_pct), base, new
         pair = pairs[key][0]
-        return replace(
-            pair,
-            base=replace(pair.base, source=base.source),
-            new=replace(pair.new, source=new.source),
-        )
+        return replace(pair, base=_at_place(pair.base, base), new=_at_place(pair.new, new))
 
-    def remembered_diagnosis(pair: Pair, expected: Expectation | None = None) -> Diagnosis:
-        if expected is not None:
-            return diagnose(pair, expected)
+    @wraps(diagnose)
+    def remembered_diagnosis(pair: Pair) -> Diagnosis:
+        _, given = columns._note_of(pair, (unwrap(diagnose), (), ()))
+        if given or pair.expected is not None:
+            return diagnose(pair)
         # Copies of a pair with its files elsewhere have the very same parts.
+        parts = pair.whole, pair.whole.base, pair.whole.new
         key = tuple(
             id(getattr(part, field.name))
-            for part in (pair, pair.base, pair.new)
+            for part in parts
             for field in fields(part)
-            if field.name not in {"base", "new", "source"}
+            if field.name not in _NAMES_AND_PLACES
         )
         if key not in diagnoses:
             _forget(diagnoses)
@@ -191,6 +213,11 @@ def remember_pairs() -> None:
         return diagnoses[key][1]
 
     _put_in_place({compare_roles: remembered_pair, diagnose: remembered_diagnosis})
+
+
+def _at_place(process: Process, place: Process) -> Process:
+    """A process whose file lies where that of another does."""
+    return replace(process, source=place.source, job=place.job, origin=place.origin)
 
 
 def _put_in_place(replaced: Mapping[Any, Callable[..., Any]]) -> None:

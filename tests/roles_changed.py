@@ -6,17 +6,17 @@ from dataclasses import replace
 
 import polars as pl
 
-from timesink.comparison.results import ProcessSteps
+from timesink.comparison.results import Process
 from timesink.model.schema import BEHAVIOUR
 
 
 def change_role(
-    role: ProcessSteps,
+    role: Process,
     *,
     label: str | None = None,
     behaviour: pl.DataFrame | None = None,
     **columns: pl.Expr,
-) -> ProcessSteps:
+) -> Process:
     """The role with another label, another table, or other columns in it."""
     table = role.behaviour if behaviour is None else behaviour
     table = table.with_columns(**columns)

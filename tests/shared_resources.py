@@ -10,9 +10,10 @@ import numpy as np
 import polars as pl
 
 from compared import frame, pair_of
-from timesink.analyses.behaviour.anatomy import LEVELS, PART_TIMES, PLACE_TIMES, Anatomy
+from timesink.analyses.behaviour.anatomy import PART_TIMES, PLACE_TIMES, Anatomy
+from timesink.analyses.behaviour.counters import LEVELS
 from timesink.comparison.causes.environment import find_anomalies
-from timesink.comparison.results import TIMES, CycleTimes, Pair, ProcessSteps, Workload
+from timesink.comparison.results import TIMES, CycleTimes, Pair, Process, Workload
 from timesink.model.findings import Finding
 from timesink.model.schema import BEHAVIOUR
 
@@ -70,8 +71,8 @@ def pair(base: Side, new: Side, *, comparable: bool = True) -> Pair:
     rows = [_row(what, (base, new), *names) for what, names in columns.items()]
     lengths = [side.cycle_ms * 1e6 for side in (base, new)]
     return pair_of(
-        base=ProcessSteps("base", "base.csv", "7", nothing),
-        new=ProcessSteps("new", "new.csv", "7", nothing),
+        base=Process("base", "base.csv", "7", nothing),
+        new=Process("new", "new.csv", "7", nothing),
         times=frame(TIMES, *rows),
         cycle_times=CycleTimes((), (), *lengths, None, None, None),
         workload=Workload(comparable=comparable, reasons=(), work_ratio=1.0),

@@ -14,17 +14,16 @@ from compared import pair_of
 from timesink.analyses.behaviour.anatomy import (
     CYCLE_SPANS,
     LAUNCHES,
-    LEVELS,
     PART_TIMES,
     PLACE_TIMES,
     Anatomy,
 )
+from timesink.analyses.behaviour.counters import LEVELS
 from timesink.comparison.causes.diagnosis import attribution, find_causes
-from timesink.comparison.results import CycleTimes, Pair, ProcessSteps
-from timesink.comparison.steps.times import time_rows
-from timesink.comparison.steps.verdict import compare_roles
+from timesink.comparison.results import CycleTimes, Pair, Process
+from timesink.comparison.steps.verdict import compare_roles, time_rows
 from timesink.model.diagnosis import Component
-from timesink.model.findings import Finding
+from timesink.model.findings import Anomaly, Cause
 
 MS = 1_000_000
 PARTS = {
@@ -103,7 +102,7 @@ USUAL = Program(
 
 def role(
     program: Program, label: str, seed: int = 0, cycles: int = 20, rank: int | None = None
-) -> ProcessSteps:
+) -> Process:
     """Cycles of a program on a host whose pace wanders, the same pace for all of its calls."""
     random = np.random.default_rng(seed)
     pace = 1 + 0.1 * np.sin(np.arange(cycles) * 0.8) + 0.01 * random.normal(size=cycles)
@@ -143,7 +142,7 @@ def role(
         cycles=pl.DataFrame(spans, CYCLE_SPANS, orient="row"),
         launches=pl.DataFrame(launches, LAUNCHES, orient="row"),
     )
-    return ProcessSteps(label, f"{label}.json", "7", behaviour(*rows), rank=rank, anatomy=anatomy)
+    return Process(label, f"{label}.json", "7", behaviour(*rows), rank=rank, anatomy=anatomy)
 
 
 def _times(program: Program, pace: float, random: np.random.Generator) -> dict[str, int]:
@@ -188,8 +187,8 @@ def pair(base: Program, new: Program, rank: int | None = None, cycles: int = 20)
 
 
 def causes(
-    base: Program, new: Program, *anomalies: Finding, relieved: tuple[Finding, ...] = ()
-) -> tuple[Finding, ...]:
+    base: Program, new: Program, *anomalies: Anomaly, relieved: tuple[Anomaly, ...] = ()
+) -> tuple[Cause, ...]:
     """What explains the change from one program to another."""
     both, before, after, parts = _beside(repr((base, new)), (base, new))
     return find_causes(both, before, after, parts, anomalies, relieved=relieved)
@@ -222,10 +221,10 @@ def _beside(
     return _PAIRS[key]
 
 
-def anomaly(cause: str, device: str = "GPU 0", **more: Any) -> Finding:
+def anomaly(cause: str, device: str = "GPU 0", **more: Any) -> Anomaly:
     """A resource that is less there."""
     usual: dict[str, Any] = {"metric": "gpu_usage", "unit": "%", "base": 5.0, "new": 99.0}
     fields_ = {**usual, **more}
-    return Finding(
+    return Anomaly(
         cause, "It is busy.", "Look.", share=0.9, q_value=0.001, device=device, **fields_
     )

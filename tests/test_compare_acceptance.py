@@ -7,7 +7,6 @@ import json
 import re
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,10 +14,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from msgspec.structs import replace
 
 import timesink
 from timesink.answers.comparison import values as plain
-from timesink.answers.comparison.report import Comparison
+from timesink.answers.comparison.report import ComparisonAnswer
 from timesink.cli import main
 
 GOLDEN = {
@@ -147,7 +147,7 @@ def reports(
 
 def test_report_has_the_published_sections(reports: tuple[Sequence[str], Sequence[str]]) -> None:
     ours, seed = reports
-    assert ours[0].startswith("# Strict Performance Comparison: ")
+    assert ours[0].startswith("# Strict Performance ComparisonAnswer: ")
     assert ours[0].endswith("gpu_instability (PID: 944615)")
     places = [ours.index(heading) for heading in HEADINGS]
     assert all(place < other for place, other in pairwise(places))
@@ -252,11 +252,11 @@ def test_both_processes_of_a_case_are_compared(shared_root: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def explored_comparison(shared_root: Path) -> Comparison:
+def explored_comparison(shared_root: Path) -> ComparisonAnswer:
     return timesink.compare(latencyprism(shared_root) / "SGLang", explore=True)
 
 
-def groups(comparison: Comparison) -> set[frozenset[str]]:
+def groups(comparison: ComparisonAnswer) -> set[frozenset[str]]:
     exploration = comparison.exploration
     assert exploration is not None
     return {
@@ -265,25 +265,27 @@ def groups(comparison: Comparison) -> set[frozenset[str]]:
     }
 
 
-def test_all_roles_of_the_three_cases_are_explored(explored_comparison: Comparison) -> None:
+def test_all_roles_of_the_three_cases_are_explored(explored_comparison: ComparisonAnswer) -> None:
     assert len(explored_comparison.roles) == 8
     assert explored_comparison.exploration is not None
     assert sum(len(cluster.members) for cluster in explored_comparison.exploration.clusters) == 8
 
 
-def test_no_abnormal_run_is_grouped_with_a_normal_one(explored_comparison: Comparison) -> None:
+def test_no_abnormal_run_is_grouped_with_a_normal_one(
+    explored_comparison: ComparisonAnswer,
+) -> None:
     for group in groups(explored_comparison):
         assert len({"abnormal" in label for label in group}) == 1, group
 
 
-def test_two_ranks_of_one_run_stay_together(explored_comparison: Comparison) -> None:
+def test_two_ranks_of_one_run_stay_together(explored_comparison: ComparisonAnswer) -> None:
     nvlink = [
         group for group in groups(explored_comparison) if any("NVLink" in label for label in group)
     ]
     assert sorted(len(group) for group in nvlink) == [2, 2]
 
 
-def test_exploring_is_symmetric(shared_root: Path, explored_comparison: Comparison) -> None:
+def test_exploring_is_symmetric(shared_root: Path, explored_comparison: ComparisonAnswer) -> None:
     wanted = explored_comparison.exploration
     assert wanted is not None
     assert np.allclose(wanted.distances, wanted.distances.T, rtol=1e-12)
@@ -301,7 +303,7 @@ def test_exploring_two_runs_is_symmetric_whichever_is_named_first(shared_root: P
     assert plain_exploration(comparison) == plain_exploration(other)
 
 
-def plain_exploration(comparison: Comparison) -> dict[str, Any]:
+def plain_exploration(comparison: ComparisonAnswer) -> dict[str, Any]:
     """What the JSON says of an exploration, but for diagnoses, which follow from the pairs."""
     exploration = comparison.exploration
     assert exploration is not None
@@ -329,18 +331,18 @@ def with_host(source: Path, target: Path, host: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def clock(shared_root: Path) -> Comparison:
+def clock(shared_root: Path) -> ComparisonAnswer:
     faults = shared_root / "data" / "h200" / "faults"
     return timesink.compare(faults / "normal", faults / "gpu_clock")
 
 
-def test_cycles_of_raw_recordings_are_found(clock: Comparison) -> None:
+def test_cycles_of_raw_recordings_are_found(clock: ComparisonAnswer) -> None:
     pair = clock.pair
     assert (len(pair.cycle_times.base_ns), len(pair.cycle_times.new_ns)) == (30, 30)
     assert pair.workload.comparable
 
 
-def test_share_and_load_of_every_kernel_of_raw_recordings(clock: Comparison) -> None:
+def test_share_and_load_of_every_kernel_of_raw_recordings(clock: ComparisonAnswer) -> None:
     rows = clock.pair.rows.filter(pl.col("device") == "GPU 0")
     kernels = clock.pair.times.filter(
         pl.col("device") == "GPU 0", pl.col("function_class") == "gpu_compute"
@@ -352,7 +354,7 @@ def test_share_and_load_of_every_kernel_of_raw_recordings(clock: Comparison) -> 
     assert both.select((pl.col("beta_base_pct", "beta_new_pct") > 0).all()).row(0) == (True, True)
 
 
-def test_the_locked_clock_is_seen(clock: Comparison) -> None:
+def test_the_locked_clock_is_seen(clock: ComparisonAnswer) -> None:
     of_clock = clock.pair.rows.filter(pl.col("metric") == "gpu_sm_frequency")
     assert set(of_clock["mu_base"]) == {1980.0}
     assert set(of_clock["mu_new"]) == {345.0}

@@ -26,7 +26,7 @@ from timesink.analyses.summary import summarise
 from timesink.cli import main
 from timesink.comparison.causes.diagnosis import diagnose
 from timesink.comparison.causes.slow_steps import only_cycles_of
-from timesink.comparison.results import ProcessSteps
+from timesink.comparison.results import Process
 from timesink.comparison.steps.verdict import compare_roles
 
 Answer = dict[str, Any]
@@ -254,7 +254,7 @@ def test_a_run_is_the_same_as_itself(shared_root: Path, answers: Callable[..., A
     assert_quiet(answers(*[faults(shared_root) / "hbm_saturation"] * 2))
 
 
-def assert_parts_are_alike(role: ProcessSteps, split: str) -> None:
+def assert_parts_are_alike(role: Process, split: str) -> None:
     cycles = role.behaviour["cycle"].unique().sort()
     sides = [
         only_cycles_of(role, tuple(cycles.gather(list(places))))

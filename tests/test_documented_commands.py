@@ -7,7 +7,7 @@ import shlex
 from pathlib import Path
 
 import timesink
-from timesink.cli import COMMANDS, build_parser
+from timesink.cli.command_line import COMMANDS, build_parser
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]

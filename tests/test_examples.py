@@ -13,7 +13,7 @@ import pytest
 import timesink
 from forked_programs import host_of_programs
 from recorded import environment, needs_torch, write
-from timesink.analyses.work import REGISTERED
+from timesink.analyses.work.formulas import REGISTERED
 from timesink.answers.comparison.history_rows import add_runs
 
 

@@ -19,7 +19,8 @@ from compared_runs import rank_fields, write_timeline
 from forked_programs import host_of_programs
 from recorded import environment, needs_torch
 from recorded import write as write_program
-from timesink.cli import build_parser, main
+from timesink.cli import main
+from timesink.cli.command_line import build_parser
 
 pytestmark = pytest.mark.whole
 

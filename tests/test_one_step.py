@@ -13,8 +13,8 @@ import pytest
 import timesink
 from cases import MAIN, STEP, K, O, R, host_event, read
 from timelines import recording
-from timesink.analyses.cycles import has_host_spans
 from timesink.analyses.cycles.search import find_cycles, unmarked_repetitions
+from timesink.analyses.cycles.spans import has_host_spans
 from timesink.analyses.fitness import recording_fitness
 from timesink.analyses.steps import complete_lengths, find_steps
 from timesink.answers.analysis.sections import steps as steps_section

@@ -15,8 +15,9 @@ import timesink
 from rank_sets import HereEngine
 from timesink.answers.analysis.document import analysis_document
 from timesink.cli import main
-from timesink.lab.ranks import Plan, Straggler, generate_ranks
 from timesink.model import units
+from timesink_lab.ranks.generated import generate_ranks
+from timesink_lab.ranks.plan import Plan, Straggler
 
 pytestmark = pytest.mark.usefixtures("reads_here")
 

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections import defaultdict
+from collections.abc import Iterator
 from importlib import import_module
 from importlib.util import find_spec
 from inspect import ismodule
+from itertools import groupby
 from pathlib import Path
 
 import timesink
+import timesink_lab
 from timesink.answers.views import VIEWS, load
-from timesink.rules import catalogue, rules_for
-from timesink.server import replies
+from timesink.rules.register import catalogue, rules_for
+from timesink.server import former
 
 PACKAGE = Path(timesink.__file__).parent
-MODULES = sorted(PACKAGE.rglob("*.py"))
+BENCH = Path(timesink_lab.__file__).parent
+MODULES = [*sorted(PACKAGE.rglob("*.py")), *sorted(BENCH.rglob("*.py"))]
 TEXTS = {file: file.read_text(encoding="utf-8") for file in MODULES}
+
+DEFINING = {"__init__.py"}
+"""The first file of the package has its public names, some of them loaded when asked for."""
+
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+IMPORTS = (ast.Import, ast.ImportFrom)
 
 NOUNS = {
     "binding", "drawing", "matching", "naming", "opening", "packing", "pairing", "profiling",
@@ -29,7 +40,7 @@ def test_a_class_name_is_used_once():
     homes = defaultdict(list)
     for file, text in TEXTS.items():
         for name in re.findall(r"^ *class (\w+)[(:]", text, re.MULTILINE):
-            homes[name].append(file.relative_to(PACKAGE).as_posix())
+            homes[name].append(file.as_posix())
     assert len(homes) > 100
     assert {name: files for name, files in homes.items() if len(files) > 1} == {}
 
@@ -53,6 +64,56 @@ def test_no_package_binds_the_name_of_a_file_in_it():
     assert bound == []
 
 
+def test_first_files_of_folders_hold_names_and_a_docstring():
+    defining = set()
+    for file, text in TEXTS.items():
+        if file.name != "__init__.py":
+            continue
+        home = PACKAGE if file.is_relative_to(PACKAGE) else BENCH
+        first, *rest = ast.parse(text).body
+        assert isinstance(first, ast.Expr), f"{file} has no docstring"
+        if not all(isinstance(node, ast.Import | ast.ImportFrom) or _is_all(node) for node in rest):
+            defining.add(file.relative_to(home).as_posix())
+    assert defining <= DEFINING
+
+
+def _is_all(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
+
+
+def test_imports_inside_functions_say_why():
+    """Start-up time, mostly; one comment is enough for imports that follow each other."""
+    silent = []
+    for file, text in TEXTS.items():
+        # What every Python that a program starts loads imports nothing at once, and says so.
+        if file.parent.name != "site":
+            lines = text.splitlines()
+            silent += [f"{file}:{block[0].lineno}" for block in _inner_imports(text)
+                       if not _says_why(lines, block)]  # fmt: skip
+    assert silent == []
+
+
+def _inner_imports(text: str) -> Iterator[list[ast.stmt]]:
+    """Imports inside of functions, those that follow each other together."""
+    tree = ast.parse(text)
+    functions = [node for node in ast.walk(tree) if isinstance(node, FUNCTIONS)]
+    inside = {inner for function in functions for inner in ast.walk(function)}
+    for node in inside:
+        for field in ("body", "orelse", "finalbody"):
+            statements = getattr(node, field, None)
+            if isinstance(statements, list):
+                for is_import, block in groupby(statements, lambda each: isinstance(each, IMPORTS)):
+                    if is_import:
+                        yield list(block)
+
+
+def _says_why(lines: list[str], block: list[ast.stmt]) -> bool:
+    first, last = block[0].lineno, block[-1].end_lineno
+    text = "\n".join(lines[first - 1 : last])
+    is_said_above = lines[first - 2].lstrip().startswith("#")
+    return is_said_above or re.search(r"# (?!noqa)\w|PLC0415(?:, \w+)* - ", text) is not None
+
+
 def module_of(file: Path) -> str:
     parts = file.relative_to(PACKAGE.parent).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
@@ -68,7 +129,7 @@ def test_what_is_named_as_text_is_there():
         assert callable(load(view.place, "timesink.analyses")), view.place
     for question in catalogue()["rules"]:
         assert all(callable(rule) for rule in rules_for(question))
-    text = Path(replies.__file__).read_text(encoding="utf-8")
+    text = Path(former.__file__).read_text(encoding="utf-8")
     for target in re.findall(r'"([a-z_]+:[a-z_]+)"', text):
         assert callable(load(target, "timesink.answers.plugin")), target
 
@@ -99,3 +160,25 @@ def is_there(name: str) -> bool:
     home, _, attribute = name.rpartition(".")
     module = import_module(home)
     return hasattr(module, attribute) or find_spec(name) is not None
+
+
+READERS = {
+    "formats": "large files and what they hold; `small_files` reads the others",
+    "recorder": "the standard library alone",
+    "runtime": "what the system says of processes",
+    "model/data_files.py": "tables of this package",
+    "output/html.py": "pages of this package",
+    "server/pages.py": "pages of this package",
+    "sources/kept_answers.py": "sealed answers",
+    "watcher/incident_desk.py": "counters, copied",
+    "watcher/notices.py": "what the system says of processes",
+}
+"""Who reads files, or JSON in them, without `formats.small_files`, and what."""
+
+
+def test_small_files_are_read_by_one_module():
+    direct = re.compile(r"json\.loads?\(|tomllib\.loads?\(|\.read_text\(|\.read_bytes\(\)")
+    reading = (file for file, text in TEXTS.items() if direct.search(text))
+    paths = [file.relative_to(PACKAGE) for file in reading if file.is_relative_to(PACKAGE)]
+    others = [path for path in paths if not {path.as_posix(), path.parts[0]} & set(READERS)]
+    assert others == []

@@ -30,7 +30,6 @@ from timesink.analyses.device_utilisation import device_utilisation
 from timesink.analyses.kernels.table import kernel_groups, kernel_table
 from timesink.analyses.operators import eligible_share, launch_sites, operator_table
 from timesink.analyses.steps import PARTS, average_step, find_steps, step_breakdown
-from timesink.answers.plugin import Query
 from timesink.answers.plugin.distributed import communication_operations, diff, overlap, wait_time
 from timesink.answers.plugin.memory import memory_curve, memory_events, memory_table
 from timesink.answers.plugin.operators import (
@@ -43,6 +42,7 @@ from timesink.answers.plugin.operators import (
     tree_view,
 )
 from timesink.answers.plugin.overview import overview
+from timesink.answers.plugin.query import Query
 from timesink.errors import NotFoundError
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace

@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from timesink.analyses.expected.judged import judge_rows
-from timesink.analyses.expected.model import learn_model
 from timesink.formats.cycle_rows import read_cycle_rows
+from timesink.watcher.expected.judged import judge_rows
+from timesink.watcher.expected.model import learn_model
 
 pytest.importorskip("sklearn")
 

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 from timesink.version import __version__
 
 if TYPE_CHECKING:
-    from timesink.analyses.work import Work
+    from timesink.analyses.work.formulas import Work
     from timesink.analyses.work.own_formulas import formula
     from timesink.answers.analysis.report import analyze
     from timesink.answers.behaviour import behaviour
     from timesink.answers.comparison.history import history
+    from timesink.answers.comparison.report import compare
     from timesink.answers.comparison.slow_steps import diagnose
-    from timesink.answers.comparison.work import compare
     from timesink.answers.cycles import cycles
     from timesink.answers.kernels.reading import kernels
     from timesink.answers.what_if import whatif
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 
 _PUBLIC = {
     "Trace": ("timesink.model.trace", "Trace"),
-    "Work": ("timesink.analyses.work", "Work"),
+    "Work": ("timesink.analyses.work.formulas", "Work"),
     "TimesinkError": ("timesink.errors", "TimesinkError"),
     "formula": ("timesink.analyses.work.own_formulas", "formula"),
     "find_recordings": ("timesink.sources.discovery", "find_recordings"),
     "analyze": ("timesink.answers.analysis.report", "analyze"),
     "behaviour": ("timesink.answers.behaviour", "behaviour"),
-    "compare": ("timesink.answers.comparison.work", "compare"),
+    "compare": ("timesink.answers.comparison.report", "compare"),
     "cycles": ("timesink.answers.cycles", "cycles"),
     "diagnose": ("timesink.answers.comparison.slow_steps", "diagnose"),
     "history": ("timesink.answers.comparison.history", "history"),

@@ -2,7 +2,7 @@
 
 Every error a user may see derives from :class:`TimesinkError` and carries one line that says what
 failed and on which file, and one hint that names what to try.  It reaches the user in one
-place of the command line, ``timesink.cli.main``, and one of the server, ``timesink.server.site``.
+place of the command line, ``timesink.cli.main``, and one of the server, ``timesink.server.app``.
 """
 
 from __future__ import annotations
@@ -197,20 +197,3 @@ class CollectError(TimesinkError):
         return cls(
             f"{program}: cannot be started ({reason_of(why)})", "name another with --ncu PATH"
         )
-
-
-# Files that users write themselves and name with an option.
-
-
-def own_text(path: Path, option: str, hint: str) -> str:
-    """What the file says; `option` named it, and `hint` says what it should hold."""
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise UnreadableError.missing(path) from None
-    except IsADirectoryError:
-        raise UsageError(f"{option}: {path} is a folder", hint) from None
-    except UnicodeDecodeError:
-        raise UsageError(f"{option}: {path} is not text", hint) from None
-    except OSError as error:
-        raise UnreadableError.denied(path, error) from error

@@ -14,8 +14,9 @@ import timesink
 from cases import STEP, K, O, R, read
 from timesink.analyses.fitness import recording_fitness
 from timesink.answers.analysis.document import analysis_document
-from timesink.answers.comparison.gate_result import Limit, gate_of
+from timesink.answers.comparison.gate_result import gate_of
 from timesink.answers.cycles import cycles_document
+from timesink.comparison.gate.verdict import Limit
 from timesink.model.fitness import COMPARISON, QUESTIONS
 from timesink.model.trace import Trace
 from timesink.output.terminal import to_text

@@ -8,23 +8,11 @@ import pytest
 
 import timesink
 from timesink.analyses.call_tree import align, call_tree, compare_trees, threads
-from timesink.analyses.columns import (
-    Groups,
-    combine_codes,
-    dense_codes,
-    densify,
-    encode,
-    grouped_cummax,
-    new_coverage,
-    numbers,
-    sums_by,
-    values_at,
-)
+from timesink.analyses.columns import dense_codes, encode, numbers, values_at
 from timesink.analyses.forest import (
     call_forest,
     depth_when_nested,
     enclosing_calls,
-    stretches_of,
     subtree_sizes,
 )
 from timesink.analyses.links import launching_calls, link_launches
@@ -41,6 +29,14 @@ from timesink.analyses.steps import (
     step_breakdown,
 )
 from timesink.analyses.summary import sampled_counters, summarise
+from timesink.model.arrays import (
+    Groups,
+    combine_codes,
+    densify,
+    grouped_cummax,
+    new_coverage,
+    sums_by,
+)
 from timesink.model.vendors import is_collective_call, is_collective_kernel, waits_for_device
 
 
@@ -133,10 +129,6 @@ def test_waits_for_device() -> None:
 
 def test_device_word() -> None:
     assert device_word(timesink.open(timesink.sample())) == "GPU"
-
-
-def test_stretches_of() -> None:
-    assert repr(list(stretches_of(np.array([0, 0, 3])))) == "[slice(0, 2, None), slice(2, 3, None)]"
 
 
 def test_depth_when_nested() -> None:

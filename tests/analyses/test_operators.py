@@ -13,7 +13,7 @@ from cases import DATA_LOADER, MAIN, OTHER, STEP, C, K, O, R, S, host_event, rea
 from recordings import Recording, recordings
 from timesink.analyses.modules import python_table
 from timesink.analyses.operators import eligible_share, launch_sites, operator_table
-from timesink.answers.info_report import run_query
+from timesink.answers.query import run_query
 from timesink.model.trace import Trace
 
 VOLTA = {"deviceProperties": [{"id": 0, "name": "Tesla V100", "computeMajor": 7}]}

@@ -12,7 +12,8 @@ from cases import DATA_LOADER, MAIN, STEP, C, K, O, R, host_event, read
 from timesink.analyses.program_traits import has_shapes, program_traits
 from timesink.answers.analysis.document import analysis_document
 from timesink.output.terminal import to_text
-from timesink.rules import advice_for, catalogue, find_all
+from timesink.rules.register import advice_for, catalogue
+from timesink.rules.run_findings import find_all
 
 
 @pytest.mark.parametrize(

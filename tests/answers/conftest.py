@@ -9,7 +9,8 @@ import pytest
 import timesink
 from rank_sets import HereEngine
 from timesink.answers.analysis.report import Analysis
-from timesink.lab.ranks import Plan, Straggler, generate_ranks
+from timesink_lab.ranks.generated import generate_ranks
+from timesink_lab.ranks.plan import Plan, Straggler
 
 LATE = Plan(ranks=8, steps=4, layers=1, seed=2, stragglers=(Straggler("data_loading", rank=5),))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from compared_runs import process_table, write_table, write_timeline
-from timesink.answers.comparison.work import compare
+from timesink.answers.comparison.report import compare
 from timesink.comparison import inputs, prefetch
 from timesink.comparison import reading as recorded
 from timesink.comparison.prefetch import CycleSearch, Helpers, started_early

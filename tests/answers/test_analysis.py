@@ -12,8 +12,7 @@ import timesink
 from cases import STEP, K, O, R, read
 from timesink.analyses.memory_curve import recording_start
 from timesink.answers.analysis.document import PAGES, SECTIONS, analysis_document, view_document
-from timesink.answers.analysis.report import Analysis
-from timesink.answers.analysis.tables import whole_of
+from timesink.answers.analysis.report import Analysis, whole_of
 from timesink.answers.analysis.time import MAX_BARS
 from timesink.errors import UsageError
 from timesink.output.blocks import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from behaviours import activity, behaviour, both, call, cycles_at, samples, trace_of_rows
-from timesink.analyses.cycles import Cycles
+from timesink.analyses.cycles.spans import Cycles
 from timesink.answers.behaviour import BehaviourReport, behaviour_document
 from timesink.model.trace import Trace
 from timesink.output import terminal

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
-from compared import SLOW_CLOCK, comparison, markdown_tables, pair_of, two_runs
+from compared import SLOW_CLOCK, comparison, diagnosed, markdown_tables, named, pair_of, two_runs
 from diagnosed import clock_anomaly, clock_cause, component, slow_clock, unchanged_diagnosis
 from explorations import sample_exploration
 from gated import comparison_of, gate_check
 from timesink.answers.comparison.gate import comment_md
-from timesink.answers.comparison.gate_result import Gate, Limit, gate_of
-from timesink.answers.comparison.report import Comparison
+from timesink.answers.comparison.gate_result import Gate, gate_of
+from timesink.answers.comparison.report import ComparisonAnswer
+from timesink.comparison.gate.verdict import Limit
 from timesink.comparison.steps.verdict import compare_roles
 from timesink.model.diagnosis import Diagnosis, ProgramChange, ProgramEdit, SteadyTimes
 from timesink.model.findings import Finding
@@ -24,7 +25,7 @@ MOST_CHARACTERS = 65_536
 """What forges take for a comment."""
 
 
-def comment(run_comparison: Comparison, gate: Gate | None = None, *command: str) -> str:
+def comment(run_comparison: ComparisonAnswer, gate: Gate | None = None, *command: str) -> str:
     text = comment_md(run_comparison, gate, command)
     assert len(text.splitlines()) < 60
     assert len(text) < MOST_CHARACTERS
@@ -188,16 +189,15 @@ class TestRoom:
 
     def test_many_groups(self):
         exploration = sample_exploration()
-        many = replace(exploration, clusters=exploration.clusters * 40)
+        many = structs.replace(exploration, clusters=exploration.clusters * 40)
         comment(comparison(exploration=many, notes=["note"] * 90))
 
     def test_nothing_at_all(self):
         bare: dict[str, Any] = {"attribution": (), "anomalies": (), "causes": (), "symptoms": ()}
         why = slow_clock(**bare, unexplained_ns=0.0, unexplained=(), notes=())
         pair = comparison_of({"case": why}).pairs[0]
-        empty = replace(pair, pair=pair_of())
-        empty.__dict__["diagnosis"] = why
-        comment(Comparison(("a", "b"), (empty,), ()))
+        empty = diagnosed(named(pair_of(), pair.identifier), why)
+        comment(ComparisonAnswer(("a", "b"), (empty,), ()))
 
     @given(st.text(max_size=3000))
     def test_any_words(self, words: str):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import fsum
 
 import pytest
+from msgspec.structs import replace
 
 from compared import BUSY_HOST, comparison, frame, pair_of, two_runs
 from diagnosed import MS, clock_anomaly, clock_cause, component, slow_clock
@@ -18,7 +18,7 @@ from timesink.answers.comparison.gate import error_document
 from timesink.answers.comparison.gate_result import gate_of_error
 from timesink.comparison.results import TIMES, Workload
 from timesink.errors import NotFoundError
-from timesink.model.findings import CAUSES, Evidence, Finding
+from timesink.model.findings import CAUSES, Cause, Evidence
 from timesink.output.blocks import Attribution, Causes, Document, Text, Verdict
 from timesink.output.json import to_json
 from told_documents import blocks, cells, rows, section, table
@@ -87,7 +87,7 @@ class TestCauses:
     def test_a_cause_says_what_it_explains(self):
         (card, *_) = blocks(diagnosis_document(), Causes)[0].items
         assert (card.cause, card.role, card.title) == ("gpu_clock", "cause", "GPU clock")
-        assert card.share == pytest.approx(clock_cause().explained_ns / (13.4 * MS))
+        assert card.share == pytest.approx(clock_cause().cost_ns / (13.4 * MS))
 
     def test_anomalies_of_others_come_after(self):
         other = clock_anomaly(cause="cpu_contention", device="Host", severity=0.4)
@@ -123,7 +123,7 @@ class TestCauses:
 
     @pytest.mark.parametrize("name", CAUSES)
     def test_every_cause_has_a_title(self, name: str):
-        assert cause_title(Finding(name, "")) != name
+        assert cause_title(Cause(name, "")) != name
 
 
 class TestTables:

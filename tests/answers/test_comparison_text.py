@@ -14,6 +14,7 @@ from compared import (
     BUSY_LINK,
     HEALTHY,
     comparison,
+    diagnosed,
     frame,
     pair_of,
     two_runs,
@@ -29,7 +30,7 @@ from timesink.answers.comparison.changes import (
     scores_block,
 )
 from timesink.answers.comparison.document import comparison_document
-from timesink.answers.comparison.report import Comparison
+from timesink.answers.comparison.report import ComparisonAnswer
 from timesink.answers.comparison.sentences import findings, pair_headline
 from timesink.comparison.results import FAMILIES, ROWS, TIMES, CycleTimes, Pair, Workload
 from timesink.comparison.steps.verdict import compare_roles
@@ -47,11 +48,10 @@ def pair_text(pair: Pair, **options: object) -> str:
     return to_text(without_cause(comparison(pair)), **options)
 
 
-def without_cause(compared: Comparison) -> Comparison:
+def without_cause(compared: ComparisonAnswer) -> ComparisonAnswer:
     """Pairs whose diagnosis is made by hand: that of each would have to be found."""
-    for pair in compared.pairs:
-        pair.__dict__["diagnosis"] = unchanged_diagnosis(attribution=())
-    return compared
+    quiet = unchanged_diagnosis(attribution=())
+    return replace(compared, pairs=tuple(diagnosed(pair, quiet) for pair in compared.pairs))
 
 
 def sentences(pair: Pair) -> list[str]:
@@ -263,7 +263,10 @@ class TestUnrecorded:
 class TestNotes:
     def test_notes_of_both_sides_are_said_once(self):
         pair = two_runs()
-        base, new = (replace(pair.base, notes=("a", "b")), replace(pair.new, notes=("b", "c")))
+        base, new = (
+            replace(pair.base, notes=("a", "b")),
+            replace(pair.new, notes=("b", "c")),
+        )
         lines = section(pair_text(replace(pair, base=base, new=new)), "Notes")
         assert [line.strip() for line in lines] == ["both: b", "base: a", "new: c"]
 
@@ -406,8 +409,7 @@ class TestSeveral:
     def test_what_chooses_one_is_said_where_something_does(self):
         compared = comparison(*[two_runs()] * 4)
         apart = [
-            replace(pair, pair=replace(pair.pair, **_with_rank(pair.pair, rank)))
-            for rank, pair in enumerate(compared.pairs)
+            replace(pair, **_with_rank(pair, rank)) for rank, pair in enumerate(compared.pairs)
         ]
         text = to_text(without_cause(replace(compared, pairs=tuple(apart))))
         assert "1 more pair in full: --rank 0 chooses one, -o DIR writes all" in text

@@ -9,7 +9,7 @@ from compared import comparison, markdown_tables
 from comparison_text import to_text
 from explorations import sample_exploration
 from timesink.answers.comparison.published_report import comparison_md
-from timesink.comparison.exploration.groups import Cluster, Exploration
+from timesink.comparison.results import Cluster, Exploration
 
 
 def single_cluster() -> Exploration:

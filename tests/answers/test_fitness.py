@@ -14,16 +14,18 @@ from cases import STEP, K, O, R
 from timesink.analyses.fitness import recording_fitness
 from timesink.answers.analysis.document import PAGES, analysis_document
 from timesink.answers.comparison.document import comparison_document
-from timesink.answers.comparison.gate_result import UNJUDGED, Limit, gate_of
+from timesink.answers.comparison.gate_result import gate_of
 from timesink.answers.comparison.slow_steps import diagnosis_document
 from timesink.answers.cycles import cycles_document
 from timesink.answers.info import info_document
 from timesink.answers.info_report import describe_folder
 from timesink.answers.what_if import what_if_document
 from timesink.cli import main
+from timesink.comparison.gate.verdict import UNJUDGED, Limit
 from timesink.output import markdown, terminal
 from timesink.output.blocks import Document
-from timesink.sources.opening import Opened, find_chosen
+from timesink.sources.discovery import Input
+from timesink.sources.opening import Opened
 
 VLLM = "graphs/vllm_decode_full/graph_execution.json.gz"
 SGLANG = "graphs/sglang_decode/sglang_Qwen3-8B_decode.json.gz"
@@ -95,7 +97,7 @@ class TestAnalyze:
 
 def folder_description(path: Path) -> Any:
     trace = timesink.open(path)
-    (recording,) = find_chosen(path)
+    (recording,) = Input(path).recordings
     return describe_folder(str(path), [Opened(recording, trace, None)])
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from cases import DATA_LOADER, MAIN, STEP, C, K, O, R, host_event, read
 from timesink.answers.analysis.report import headline
-from timesink.model.findings import Finding
-from timesink.rules import find_all, idle
+from timesink.model.findings import RunFinding
+from timesink.rules import idle
+from timesink.rules.run_findings import find_all
 
 LAUNCH = R(5, 5, c=1)
 
@@ -78,7 +79,7 @@ def test_time_between_steps():
 def test_advice_on_what_was_found_elsewhere():
     talking, launch = O("gloo:all_reduce", 0, 800), R(850, 5, c=1)
     trace = read(STEP(1, 0, 1000), talking, launch, K("gemm", 900, 100, c=1))
-    late = Finding("stragglers", "", "Look at rank3.", "rank3 is late", 0.5, 1.0)
+    late = RunFinding("stragglers", "", "Look at rank3.", 1.0, title="rank3 is late", share=0.5)
     text = headline(trace, [*find_all(trace), late])
     assert "Rank3 is late. Look at rank3." not in text  # what saves more comes first
     assert headline(trace, [late, *find_all(trace)]).endswith(" Rank3 is late. Look at rank3.")

@@ -14,11 +14,11 @@ from timesink.answers.comparison.causes import (
     verdict_sentence,
 )
 from timesink.answers.comparison.slow_steps import diagnosis_document, spans
-from timesink.answers.info_report import run_query
+from timesink.answers.query import run_query
 from timesink.answers.views import check_group, find_view, load
-from timesink.comparison.inputs import with_faults
+from timesink.comparison.reading import with_faults
 from timesink.model.diagnosis import CycleTime, Diagnosis
-from timesink.model.findings import Finding
+from timesink.model.findings import Cause
 from timesink.model.health import recording_notes
 from timesink.runtime.engine import LocalEngine
 from timesink.sources.discovery import find_recordings
@@ -39,7 +39,7 @@ def test_verdict() -> None:
 
 
 def test_cause_title() -> None:
-    assert cause_title(Finding("gpu_clock", "", process="rank 3")) == "GPU clock in rank 3"
+    assert cause_title(Cause("gpu_clock", "", process="rank 3")) == "GPU clock in rank 3"
 
 
 def test_cause_name() -> None:

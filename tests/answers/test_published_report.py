@@ -19,7 +19,7 @@ from compared import (
 )
 from timesink.answers.comparison import values as published
 from timesink.answers.comparison.published_report import comparison_md, pair_md
-from timesink.answers.comparison.work import compare
+from timesink.answers.comparison.report import compare
 from timesink.comparison.results import FAMILIES, ROWS, TIMES, CycleTimes, KeyFinding, Workload
 
 HEADINGS = [

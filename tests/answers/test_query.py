@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import builders
 import timesink
-from timesink.answers.info_report import QueryLimits, run_query
-from timesink.errors import QueryError, QueryLimitError
+from timesink.answers.query import VIEW_NAMES, QueryLimits, run_query
+from timesink.answers.views import VIEWS
+from timesink.errors import QueryError, QueryLimitError, TimesinkError
+from timesink.model.schema import TABLES
 from timesink.model.trace import Trace
 
 
@@ -69,3 +72,36 @@ def test_limits_of_rows_and_time_are_told(trace: Trace):
     many = many.format(*"bcdefgh")
     with pytest.raises(QueryLimitError, match="took longer"):
         run_query(trace, many, QueryLimits(seconds=-1.0))
+
+
+def test_views_have_the_names_of_analyze_and_its_rows():
+    trace = timesink.open(timesink.sample())
+    analysis = timesink.analyze(trace)
+    names = ("kernels", "kernel-launches", "operators", "steps")
+    sources = ("kernels", '"kernel-launches"', "operators", "view_steps")
+    for name, source in zip(names, sources, strict=True):
+        rows = run_query(trace, f"select * from {source}")  # noqa: S608
+        assert rows.equals(
+            analysis.table(name).with_columns(pl.col(pl.Categorical).cast(pl.String))
+        )
+    joined = "select count(*) as n from device join Kernel_Launches on true where 1 = 0"
+    assert run_query(trace, "select count(*) as n from kernel_launches")["n"][0]
+    assert run_query(trace, joined.lower())["n"].to_list() == [0]
+
+
+def test_tables_and_names_of_the_query_hide_views(trace: Trace):
+    assert "ts_ns" in run_query(trace, "select * from steps").columns
+    named = "with kernels as (select name as n from device) select * from kernels"
+    assert run_query(trace, named).columns == ["n"]
+
+
+def test_every_view_can_be_asked():
+    assert set(VIEW_NAMES.values()) == set(VIEWS)
+    assert not VIEW_NAMES.keys() & TABLES.keys()
+
+
+def test_a_view_that_cannot_be_made_says_why():
+    trace = timesink.open(timesink.sample(counters=True))
+    assert run_query(trace, "select count(*) as kernels from kernel_calls").height == 1
+    with pytest.raises(TimesinkError, match="timeline"):
+        run_query(trace, "select * from kernels")

@@ -9,7 +9,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from timesink.answers.plugin import Query, microseconds
 from timesink.answers.plugin.distributed import device_info, overlap
 from timesink.answers.plugin.memory import (
     Units,
@@ -31,14 +30,10 @@ from timesink.answers.plugin.operators import (
     tensor_core_pie,
 )
 from timesink.answers.plugin.overview import available_views, device_summary, overview
+from timesink.answers.plugin.query import Query, microseconds
 from timesink.answers.plugin.timeline import counter_events, find_moves, trace_view, without_mark
-from timesink.answers.timeline import (
-    from_arrays,
-    open_timeline,
-    pack_arrays,
-    place_of,
-    to_arrays,
-)
+from timesink.answers.timeline.opening import from_arrays, open_timeline, place_of, to_arrays
+from timesink.answers.timeline.requests import pack_arrays
 from timesink.answers.timeline.routes import (
     aggregate,
     details,
@@ -53,7 +48,7 @@ from timesink.errors import NotFoundError
 
 def test_aggregating_aggregate():
     import timesink
-    from timesink.answers.timeline import open_timeline
+    from timesink.answers.timeline.opening import open_timeline
 
     timeline = open_timeline(timesink.open(timesink.sample()))
     assert aggregate(timeline, Query({"from": "0", "to": "1000000"})).table.columns == [
@@ -70,7 +65,7 @@ def test_aggregating_aggregate():
 
 def test_details_details():
     import timesink
-    from timesink.answers.timeline import open_timeline
+    from timesink.answers.timeline.opening import open_timeline
 
     timeline = open_timeline(timesink.open(timesink.sample()))
     kernel = timeline.layout.host_rows + 50
@@ -81,7 +76,7 @@ def test_details_details():
 
 def test_export_export():
     import timesink
-    from timesink.answers.timeline import open_timeline
+    from timesink.answers.timeline.opening import open_timeline
 
     timeline = open_timeline(timesink.open(timesink.sample()))
     assert b'"traceEvents"' in next(export(timeline, Query({"from": "0", "to": "1000000"})))
@@ -89,7 +84,7 @@ def test_export_export():
 
 def test_facts_facts_of():
     import timesink
-    from timesink.answers.timeline import open_timeline
+    from timesink.answers.timeline.opening import open_timeline
 
     timeline = open_timeline(timesink.open(timesink.sample()))
     assert dict(facts_of(timeline, timeline.layout.host_rows + 50))["block"] == "128, 1, 1"
@@ -97,7 +92,7 @@ def test_facts_facts_of():
 
 def test_keeping_to_arrays():
     import timesink
-    from timesink.analyses.timeline import layout_of, whole_layout
+    from timesink.analyses.timeline.layout import layout_of, whole_layout
 
     trace = timesink.open(timesink.sample())
     layout = whole_layout(trace, layout_of(trace))
@@ -123,7 +118,7 @@ def test_packed_packed():
 
 def test_pictures_tracks():
     import timesink
-    from timesink.answers.timeline import open_timeline
+    from timesink.answers.timeline.opening import open_timeline
 
     answer = tracks(open_timeline(timesink.open(timesink.sample())), Query())
     assert answer["tracks"][0]["kind"] == "device"
@@ -132,7 +127,7 @@ def test_pictures_tracks():
 
 def test_pictures_slices():
     import timesink
-    from timesink.answers.timeline import open_timeline
+    from timesink.answers.timeline.opening import open_timeline
 
     answer = slices(open_timeline(timesink.open(timesink.sample())), Query({"pixels": "100"}))
     assert b'"resolution_ns":524288' in answer
@@ -140,7 +135,7 @@ def test_pictures_slices():
 
 def test_places_place_of():
     import timesink
-    from timesink.answers.timeline import open_timeline
+    from timesink.answers.timeline.opening import open_timeline
 
     assert sorted(place_of(open_timeline(timesink.open(timesink.sample())), 0)) == [
         "dur_ns",
@@ -154,7 +149,7 @@ def test_places_place_of():
 
 def test_searching_search():
     import timesink
-    from timesink.answers.timeline import open_timeline
+    from timesink.answers.timeline.opening import open_timeline
 
     timeline = open_timeline(timesink.open(timesink.sample()))
     answer = search(timeline, Query({"q": "ATEN::CONV2D"}))
@@ -173,7 +168,7 @@ def test_device_summary_device_summary():
 
 def test_distributed_overlap():
     import timesink
-    from timesink.analyses.ranks import ranks_of_traces
+    from timesink.analyses.ranks.rank_set import ranks_of_traces
 
     with pytest.raises(
         NotFoundError, match=re.escape("no worker communicates with others in this span")
@@ -183,7 +178,7 @@ def test_distributed_overlap():
 
 def test_distributed_device_info():
     import timesink
-    from timesink.analyses.ranks import ranks_of_traces
+    from timesink.analyses.ranks.rank_set import ranks_of_traces
 
     answer = device_info(ranks_of_traces({"node_0": timesink.open(timesink.sample())}), Query())
     assert list(answer["data"]["node"]["Process 0"]) == ["GPU0"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from timesink.answers.analysis.sections import in_microseconds, to_rows
+from timesink.answers.tables import in_microseconds, to_rows
 
 
 @pytest.mark.parametrize("name", ["total_ns", "host_self_ns", "gap_ns", "mean_ns"])

@@ -8,11 +8,12 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
+from msgspec import structs
 
-from timesink.analyses.ranks import ranks_of_traces
 from timesink.analyses.ranks.causes import CAUSES
 from timesink.analyses.ranks.causes import late as late_rank
 from timesink.analyses.ranks.lateness import Panel
+from timesink.analyses.ranks.rank_set import ranks_of_traces
 from timesink.answers.analysis import ranks as words
 from timesink.answers.analysis.document import PAGES, analysis_document
 from timesink.answers.analysis.report import Analysis
@@ -171,8 +172,8 @@ def test_many_ranks_with_one_cause_are_told_together(late: Analysis):
     assert late.ranks is not None
     panel = late.ranks.analysis.panel
     straggler = late_rank(8, "gpu_clock", "Slow.", cost_ns=2e6, share=0.05, steps=panel.steps[:2])
-    many = [replace(straggler, rank=rank) for rank in range(8, 16)]
-    other = replace(straggler, rank=3, id="slow_link", cost_ns=5e6)
+    many = [structs.replace(straggler, rank=rank) for rank in range(8, 16)]
+    other = structs.replace(straggler, rank=3, id="slow_link", cost_ns=5e6)
     first, second = words.straggler_groups([other, *many], panel)
     # They are late in the same steps: what each costs is not added up.
     assert (second.title, second.cost_ns) == ("GPU clock in ranks 8-15", 2e6)
@@ -213,7 +214,7 @@ class TestARankThatDoesMoreAndWaitsLeast:
             wait_suffered_ns=pl.when(mine).then(0.02 * step).otherwise(0.12 * step),
         )
         ranks = replace(healthy.ranks)
-        vars(ranks)["analysis"] = replace(analysis, ranks=rows)
+        vars(ranks)["analysis"] = structs.replace(analysis, ranks=rows)
         return replace(healthy, ranks=ranks)
 
     def test_it_is_named_and_why_its_cost_cannot_be_told(self, odd: Analysis):
@@ -225,7 +226,7 @@ class TestARankThatDoesMoreAndWaitsLeast:
     def test_the_json_headline_and_a_finding_name_it_too(self, odd: Analysis):
         (finding,) = (candidate for candidate in odd.findings if candidate.rule == "odd-rank")
         assert finding.title == "Uneven work on rank2"
-        assert finding.gain_ns == 0
+        assert finding.cost_ns == 0
         assert odd.headline.startswith("Rank 2 may be a straggler: it computes 5.57 ms per step")
         assert " Uneven work on rank2. Look at what rank2 is given" in odd.rank_headline
 

@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 from timesink.answers.analysis.report import Analysis
-from timesink.answers.tables import table_block
-from timesink.answers.views import VIEWS
+from timesink.answers.tables import ViewTable
+from timesink.answers.views import VIEWS, find_view
 from timesink.output.blocks import Column, Numbers, Table, Words
 
 KERNELS = pl.DataFrame(
@@ -34,13 +34,16 @@ def texts(word_column: Column) -> list[str | None]:
 
 
 def test_columns_in_which_nothing_happens_are_left_out():
-    keys = {block_column.key for block_column in table_block(KERNELS, "kernels").columns}
+    keys = {
+        block_column.key
+        for block_column in ViewTable(find_view("kernels"), KERNELS).block().columns
+    }
     assert "calls" in keys
     assert not keys & {"occupancy_pct", "min_ns"}
 
 
 def test_shares_are_of_all_rows_and_rows_of_all_are_told():
-    table = table_block(KERNELS, "kernels", rows=2)
+    table = ViewTable(find_view("kernels"), KERNELS).block(rows=2)
     assert (table.rows, table.total_rows) == (2, 3)
     assert column(table, "share").data == Numbers((0.6, 0.3))
     assert column(table, "share").bar
@@ -49,12 +52,12 @@ def test_shares_are_of_all_rows_and_rows_of_all_are_told():
 
 
 def test_shares_can_be_of_more_than_the_table_holds():
-    table = table_block(KERNELS, "kernels", rows=1, full_total=2 * KERNELS["total_ns"].sum())
+    table = ViewTable(find_view("kernels"), KERNELS, 2 * KERNELS["total_ns"].sum()).block(rows=1)
     assert column(table, "share").data == Numbers((0.3,))
 
 
 def test_people_see_the_short_name_first():
-    table = table_block(KERNELS, "kernels")
+    table = ViewTable(find_view("kernels"), KERNELS).block()
     assert table.columns[0].key == "short_name"
     assert not column(table, "name").main
     assert texts(column(table, "tensor_cores")) == [None, "yes", "no"]
@@ -62,13 +65,17 @@ def test_people_see_the_short_name_first():
 
 def test_columns_with_one_heading_share_a_cell():
     frame = pl.DataFrame({"short_name": ["f"], "grid_x": [64], "grid_y": [2], "grid_z": [1]})
-    assert texts(column(table_block(frame, "kernel-launches"), "grid")) == ["64 x 2 x 1"]
+    assert texts(column(ViewTable(find_view("kernel-launches"), frame).block(), "grid")) == [
+        "64 x 2 x 1"
+    ]
 
 
 def test_values_that_programs_compare_are_words():
     frame = pl.DataFrame({"cause": ["host_wait", "sync"], "gap_ns": [7, 5]})
     (cause,) = (
-        candidate for candidate in table_block(frame, "gaps").columns if candidate.key == "cause"
+        candidate
+        for candidate in ViewTable(find_view("gaps"), frame).block().columns
+        if candidate.key == "cause"
     )
     assert texts(cause) == ["host wait", "sync"]
     assert "host wait (launched late)" in cause.help
@@ -77,26 +84,26 @@ def test_values_that_programs_compare_are_words():
 def test_names_have_room_on_a_page():
     names = ("short_name", "block_x", "block_y", "block_z")
     frame = pl.DataFrame(dict(zip(names, (["f"], [64], [2], [1]), strict=True)))
-    assert not column(table_block(frame, "kernel-launches"), "block").main
+    assert not column(ViewTable(find_view("kernel-launches"), frame).block(), "block").main
 
 
 def test_moments_are_counted_from_the_start():
     frame = pl.DataFrame({"device": [-1], "start_ns": [1_700], "gap_ns": [30]})
-    table = table_block(frame, "gaps", start_ns=1_000)
+    table = ViewTable(find_view("gaps"), frame).block(start_ns=1_000)
     assert column(table, "start_ns").data == Numbers((700,))
     assert column(table, "start_ns").link == "moment"
     assert texts(column(table, "device")) == ["unknown"]
 
 
 def test_why_a_table_is_empty():
-    table = table_block(pl.DataFrame({"name": []}), "modules")
+    table = ViewTable(find_view("modules"), pl.DataFrame({"name": []})).block()
     assert table.note == "No modules were recorded: profile with with_stack=True."
 
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_every_view_is_a_block(view: str, sample_analysis: Analysis):
     frame = sample_analysis.table(view)
-    table = table_block(frame, view, rows=5)
+    table = ViewTable(find_view(view), frame).block(rows=5)
     assert table.total_rows == frame.height
     for block_column in table.columns:
         data = block_column.data

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import timesink
-from timesink.answers.plugin import Query
-from timesink.answers.timeline import open_timeline
+from timesink.answers.plugin.query import Query
+from timesink.answers.timeline.opening import open_timeline
 from timesink.answers.timeline.routes import ROUTES, aggregate_block
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ab_runs import RUN_S, Bench, planned_runs
-from timesink.analyses.statistics.repeats import next_sides
+from timesink.comparison.repeated_runs import next_sides
 from timesink.comparison.turns import _why_failed, runs_of
 from timesink.errors import CollectError
 from timesink.recorder.recording import TIMED_OUT

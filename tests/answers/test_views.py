@@ -5,7 +5,8 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from timesink.answers.tables import table_block, table_document
+from timesink.answers.tables import ViewTable, table_document
+from timesink.answers.views import find_view
 from timesink.output import numbers as made
 from timesink.output import terminal
 from timesink.output.blocks import Column
@@ -13,7 +14,7 @@ from timesink.output.markdown import to_markdown as document_markdown
 
 
 def seen(view: str, frame: pl.DataFrame, **options: int) -> list[Column]:
-    block = table_block(frame, view, ordered=False, **options)
+    block = ViewTable(find_view(view), frame).block(ordered=False, **options)
     return [column for column in block.columns if column.main]
 
 
@@ -27,11 +28,11 @@ def cells(view: str, name: str, value: object, start_ns: int = 0) -> str:
 
 
 def to_text(view: str, frame: pl.DataFrame) -> str:
-    return terminal.to_text(table_document(table_block(frame, view)))
+    return terminal.to_text(table_document(ViewTable(find_view(view), frame).block()))
 
 
 def to_markdown(view: str, frame: pl.DataFrame) -> str:
-    return document_markdown(table_document(table_block(frame, view)))
+    return document_markdown(table_document(ViewTable(find_view(view), frame).block()))
 
 
 @pytest.mark.parametrize(
@@ -89,7 +90,9 @@ def test_columns_on_the_right_are_left_out_where_there_is_no_room(
 ):
     monkeypatch.setenv("COLUMNS", "60")
     row = {"name": [80 * "n"], "calls": [3], **{f"{part}_ns": [10**6] for part in PARTS}}
-    terminal.print_text(table_document(table_block(pl.DataFrame(row), "operators")))
+    terminal.print_text(
+        table_document(ViewTable(find_view("operators"), pl.DataFrame(row)).block())
+    )
     header, line = capsys.readouterr().out.splitlines()
     assert header.split() == ["operator", "calls", "share", "device", "self"]
     assert line.startswith(24 * "n")

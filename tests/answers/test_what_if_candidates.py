@@ -11,8 +11,8 @@ import timesink
 from cases import MAIN, STEP, C, K, O, R, host_event, read
 from loaded_cycles import Piece, cycles
 from timelines import trace_of
-from timesink.analyses.replay import replay_graph
 from timesink.analyses.replay.changes import name_filter
+from timesink.analyses.replay.graph import replay_graph
 from timesink.analyses.replay.what_if import device_waits
 from timesink.answers.what_if import WhatIf, what_if_document
 from timesink.cli import main

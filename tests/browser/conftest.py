@@ -25,7 +25,8 @@ from builders import write
 from compared_runs import write_timeline
 from shared_folder import find_shared
 from timesink.cli import main
-from timesink.lab.ranks import Plan, Straggler, generate_ranks
+from timesink_lab.ranks.generated import generate_ranks
+from timesink_lab.ranks.plan import Plan, Straggler
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page

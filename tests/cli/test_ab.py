@@ -12,9 +12,9 @@ from shutil import rmtree
 import pytest
 
 from ab_runs import Bench, planned_runs
-from timesink.analyses.statistics.repeats import Decision, RepeatedChange
-from timesink.answers.comparison.gate_result import Limit
 from timesink.cli.ab import _Progress, _report_result
+from timesink.comparison.gate.verdict import Limit
+from timesink.comparison.repeated_runs import Decision, RepeatedChange
 from timesink.errors import CollectError
 from timesink.sources.ab_folder import (
     AbLook,

@@ -11,7 +11,8 @@ import pytest
 
 import timesink
 from bare import COMMAND, bare_environment
-from timesink.cli import COMMANDS, parts_of
+from timesink.cli import main
+from timesink.cli.command_line import COMMANDS, parts_of
 
 
 @pytest.fixture
@@ -39,7 +40,8 @@ def test_command_stands_in_the_file_of_its_name():
         for name, file in files.items()
         if name.replace("-", "_") not in {file, *file.split("_")}
     ]
-    assert elsewhere == ["completion"]  # which prints the parser, and stands beside it
+    # One prints the parser, and stands beside it; the test bench is a package of its own.
+    assert elsewhere == ["completion", "lab"]
 
 
 @pytest.mark.parametrize(
@@ -94,4 +96,13 @@ def test_help_loads_no_command():
         [sys.executable, "-c", f"try:\n    {check}\nexcept SystemExit:\n    {loaded}"],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
-    assert process.stdout.splitlines()[-1] == "[]"
+    assert process.stdout.splitlines()[-1] == "['timesink.cli.command_line']"
+
+
+def test_the_test_bench_is_named_where_it_is_not_installed(monkeypatch, capsys):
+    monkeypatch.delitem(sys.modules, "timesink_lab.command", raising=False)
+    monkeypatch.setitem(sys.modules, "timesink_lab", None)
+    assert main(["lab", "list"]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "timesink_lab" in line
+    assert "pip install -e packages/timesink_lab" in line

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from compared_runs import SLOW_CLOCK, process_table, write_case, write_table, write_timeline
-from timesink.analyses.cycles import METHODS
-from timesink.answers.comparison.pairing import CYCLE_TYPES
+from timesink.analyses.cycles.spans import METHODS
 from timesink.cli import options as cli_options
-from timesink.cli import parts_of
+from timesink.cli.command_line import parts_of
+from timesink.comparison.pairing import CYCLE_TYPES
 
 Run = Callable[..., Any]
 Decline = Callable[..., tuple[str, str]]

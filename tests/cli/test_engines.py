@@ -6,7 +6,7 @@ import pytest
 
 from timesink.cli import main
 from timesink.cli.outputs import ReadingBar
-from timesink.formats import tell_of_set
+from timesink.formats.read_options import tell_of_set
 
 
 def test_an_address_without_its_engine_is_wrong_usage(

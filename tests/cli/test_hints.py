@@ -13,7 +13,7 @@ import tomllib
 
 import timesink
 from timesink.answers.views import VIEWS
-from timesink.cli import COMMANDS, build_parser
+from timesink.cli.command_line import COMMANDS, build_parser
 
 _PACKAGE = Path(timesink.__file__).parent
 _OF_OTHER_TOOLS = {

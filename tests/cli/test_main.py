@@ -14,7 +14,8 @@ import pytest
 
 import timesink
 from builders import training_trace, write
-from timesink.cli import COMMANDS, FORMER_NAMES, GROUPS, build_parser, info, main
+from timesink.cli import info, main
+from timesink.cli.command_line import COMMANDS, FORMER_NAMES, GROUPS, build_parser
 from timesink.errors import UnreadableError
 
 SQL = "select * from host"

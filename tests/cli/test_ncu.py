@@ -20,7 +20,7 @@ import pytest
 from bare import COMMAND, bare_environment
 from fake_ncu import MISHAPS
 from timesink.cli import ncu
-from timesink.formats.registry import read_trace
+from timesink.formats.source_file import read_trace
 from timesink.recorder.ncu.process import _REDRAW_S
 
 TESTS = Path(__file__).resolve().parent.parent
@@ -474,7 +474,7 @@ def test_program_that_fails_and_report_that_goes_elsewhere(run, program: Program
 def test_no_profiler(decline, program: Program, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("TIMESINK_NCU")
     monkeypatch.setenv("PATH", "")
-    monkeypatch.setattr("timesink.recorder.ncu._PLACES", ())
+    monkeypatch.setattr("timesink.recorder.ncu.executable._PLACES", ())
     message, hint = decline("ncu", "--", sys.executable, program())
     assert "ncu) is not installed" in message
     assert "--ncu PATH or TIMESINK_NCU" in hint

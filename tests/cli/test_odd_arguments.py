@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from builders import Event, kernel, kineto, memcpy, operator, python_call, runtime, step, write
-from timesink.analyses.work import parse_inputs
+from timesink.analyses.work.arguments import parse_inputs
 
 WRONG: list[Any] = [
     [], [1], {}, {"a": [1]}, None, 10**30, -1, True, "", "x", 1.5, [[[[]]]], -(10**18), 1e308,

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 import timesink
-from timesink.answers.analysis.run_list import SCHEMA, RunList, analyze_place
+from timesink.answers.analysis.report import SCHEMA_OF_LIST as SCHEMA
+from timesink.answers.analysis.report import RunList, analyze_place
 from timesink.cli import main
 from timesink.errors import AmbiguousError
 from timesink.server.runs import ReachableFiles, Scan

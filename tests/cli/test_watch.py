@@ -15,9 +15,9 @@ import polars as pl
 import pytest
 
 from cycle_tables import cycle_rows
-from timesink.analyses.expected.model import learn_live, learn_model
-from timesink.analyses.expected.trees import has_boosting
 from timesink.cli import main
+from timesink.watcher.expected.model import learn_live, learn_model
+from timesink.watcher.expected.trees import has_boosting
 from watch_folders import WatchedProgram
 
 

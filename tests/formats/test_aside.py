@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from timesink.errors import OutputError
-from timesink.formats import written_aside
+from timesink.formats.written_files import written_aside
 
 
 def test_a_file_takes_its_name_when_it_is_whole(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ import timesink
 from answers import as_text
 from builders import DIALECTS, write
 from timesink.errors import OutputError, UnreadableError
-from timesink.formats import is_folder
 from timesink.formats.parquet_folder import export_folder, read_folder
+from timesink.formats.stored_names import is_folder
 from timesink.model.schema import TABLES
 
 

@@ -10,9 +10,7 @@ import numpy as np
 import polars as pl
 
 import timesink
-from timesink.formats import tell_of_set
 from timesink.formats.behaviour import type_in_name
-from timesink.formats.chrome.assembly import _text_of_raw
 from timesink.formats.chrome.columns import Tally, Vocabulary, float_us_to_ns, text_us_to_ns
 from timesink.formats.chrome.container import (
     closes_document,
@@ -24,6 +22,7 @@ from timesink.formats.chrome.container import (
 )
 from timesink.formats.chrome.decode import group_of_category
 from timesink.formats.chrome.repair import mend_text
+from timesink.formats.chrome.tables import _text_of_raw
 from timesink.formats.counters import device_of_lane, with_processes_apart
 from timesink.formats.csv_text import (
     count_foreign_lines,
@@ -57,23 +56,12 @@ from timesink.formats.ncu.numbers import (
 )
 from timesink.formats.ncu.pages import split_at_headers
 from timesink.formats.ncu.table import CsvTable
-from timesink.formats.packing import head_of_packed
+from timesink.formats.read_options import tell_of_set
+from timesink.formats.source_file import head_of_packed
 from timesink.model.recorded_run import RecordedRun
 from timesink.model.schema import TABLES
 from timesink.model.trace import Metadata
 from timesink.recorder.processes import safe_text
-from timesink.sources import (
-    Recording,
-    display_place,
-    folders_below,
-    is_pattern,
-    is_url,
-    is_wild,
-    password_in,
-    place_of,
-    recording_of,
-    without_password,
-)
 from timesink.sources.discovery import (
     files_at,
     matching_traces,
@@ -85,6 +73,17 @@ from timesink.sources.discovery import (
     traces_in,
     traces_left_out,
 )
+from timesink.sources.places import (
+    display_place,
+    folders_below,
+    is_pattern,
+    is_url,
+    is_wild,
+    password_in,
+    place_of,
+    without_password,
+)
+from timesink.sources.recordings import Recording, recording_of
 from timesink.sources.remote import RemoteUrl, connect, remote_recordings, why
 from timesink.sources.run_facts import run_health
 from timesink.sources.sidecars import (

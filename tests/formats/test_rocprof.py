@@ -11,8 +11,9 @@ import polars as pl
 import pytest
 
 from timesink.errors import UnreadableError
-from timesink.formats import ReadOptions, rocprof
-from timesink.formats.packing import open_source
+from timesink.formats import rocprof
+from timesink.formats.read_options import ReadOptions
+from timesink.formats.source_file import open_source
 from timesink.model.schema import TABLES
 from timesink.model.trace import Trace
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import polars as pl
 
 import timesink
-from timesink.formats import written_aside
 from timesink.formats.chrome.writer import json_texts, number_lanes
+from timesink.formats.written_files import written_aside
 
 
 def test_aside_written_aside() -> None:

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from timesink.errors import OutputError
-from timesink.lab.driver import Bench, Outcome, Patience, RunFailedError, RunSpec, conduct
-from timesink.lab.faults import faults_named, workloads_named
-from timesink.lab.order import TRACE, LabFolder, LabRun, PackedParts, TimeLeft, order_runs
+from timesink_lab.driver import Bench, Outcome, Patience, RunFailedError, RunSpec, conduct
+from timesink_lab.faults import faults_named, workloads_named
+from timesink_lab.order import TRACE, LabFolder, LabRun, PackedParts, TimeLeft, order_runs
 
 HOW = RunSpec(cycles=5, skip=2, device="cpu", size="small")
 BENCH = Bench("2.9.0", None, 2)

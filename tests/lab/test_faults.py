@@ -7,10 +7,10 @@ from dataclasses import fields
 
 import pytest
 
-from timesink.lab.faults import FAULTS, Fault
-from timesink.lab.loads import LOADS
-from timesink.lab.workloads import WORKLOADS, Switches
 from timesink.model.findings import CAUSES
+from timesink_lab.faults import FAULTS, Fault
+from timesink_lab.loads import LOADS
+from timesink_lab.workloads.switches import WORKLOADS, Switches
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)

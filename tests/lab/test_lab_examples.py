@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from timesink.lab.driver import Bench
-from timesink.lab.faults import (
+from timesink_lab.driver import Bench
+from timesink_lab.faults import (
     GPU,
     LOADER,
     Expected,
@@ -15,23 +15,17 @@ from timesink.lab.faults import (
     heads,
     workloads_named,
 )
-from timesink.lab.order import TimeLeft, order_runs
-from timesink.lab.ranks import (
-    HostCall,
-    Plan,
-    PlannedStraggler,
-    Truth,
-    _one_forward_one_backward,
-    stage_program,
-    truth_told,
-)
-from timesink.lab.ranks.events import geometry
-from timesink.lab.ranks.generated import Traces, file_name, file_names
-from timesink.lab.ranks.layout import Group, PlannedLayout, Slowness, affected_steps
-from timesink.lab.ranks.simulate import carry_out, group_ends, simulate, transfer_us
-from timesink.lab.score import DiagnosisAnswer, LabScore, Rate, first_name, made_how, rate_of
-from timesink.lab.score_document import in_short
-from timesink.lab.workloads import LabWorkload, Switches, as_text, print_word
+from timesink_lab.order import TimeLeft, order_runs
+from timesink_lab.ranks.events import geometry
+from timesink_lab.ranks.generated import Traces, file_name, file_names
+from timesink_lab.ranks.layout import Group, PlannedLayout, Slowness, affected_steps
+from timesink_lab.ranks.plan import Plan, PlannedStraggler
+from timesink_lab.ranks.simulate import carry_out, group_ends, simulate, transfer_us
+from timesink_lab.ranks.stage_program import HostCall, _one_forward_one_backward, stage_program
+from timesink_lab.ranks.truth import Truth, truth_told
+from timesink_lab.score import DiagnosisAnswer, LabScore, Rate, first_name, made_how, rate_of
+from timesink_lab.score_document import in_short
+from timesink_lab.workloads.switches import LabWorkload, Switches, as_text, print_word
 
 
 def test_bench_bench_words():
@@ -39,7 +33,7 @@ def test_bench_bench_words():
 
 
 def test_order_ordered():
-    from timesink.lab.faults import faults_named, workloads_named
+    from timesink_lab.faults import faults_named, workloads_named
 
     denoise, stall = workloads_named(["denoise"]), faults_named(["python_stall"])
     assert [run.name for run in order_runs(denoise, stall, 2, has_gpu=False)] == [
@@ -100,7 +94,7 @@ def test_layout_layout_alike():
 
 
 def test_meetings_transfer_us():
-    from timesink.lab.ranks import Plan
+    from timesink_lab.ranks.plan import Plan
 
     layout = PlannedLayout(Plan(ranks=16))
     call = HostCall("talk", 90.0, talk="all_reduce", role="data", elements=25_000_000)
@@ -121,8 +115,8 @@ def test_naming_file_name():
 
 
 def test_naming_file_names():
-    from timesink.lab.ranks import Plan
-    from timesink.lab.ranks.simulate import carry_out
+    from timesink_lab.ranks.plan import Plan
+    from timesink_lab.ranks.simulate import carry_out
 
     assert (
         file_names(Traces(carry_out(Plan(ranks=2, steps=1))), "handler")[1].partition(".")[0]
@@ -217,7 +211,7 @@ def test_words_say():
 
 
 def test_registry_workload_module():
-    assert LabWorkload("denoise", "").module == "timesink.lab.workloads.denoise"
+    assert LabWorkload("denoise", "").module == "timesink_lab.workloads.denoise"
 
 
 def test_switches_as_text():

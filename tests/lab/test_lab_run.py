@@ -17,8 +17,8 @@ from bare import COMMAND, bare_environment
 from forked_programs import host_of_programs
 from recorded import needs_torch
 from timesink.cli import main
-from timesink.lab import driver
-from timesink.lab.workloads import VARIABLE, WORKLOADS, Switches
+from timesink_lab import driver
+from timesink_lab.workloads.switches import VARIABLE, WORKLOADS, Switches
 
 pytestmark = pytest.mark.whole
 
@@ -126,7 +126,7 @@ def test_what_can_be_recorded_is_told_without_the_analysis_stack(tmp_path: Path)
 
 
 def test_the_driver_needs_the_standard_library_alone(tmp_path: Path):
-    check = "import timesink.lab.driver, timesink.lab.faults"
+    check = "import timesink_lab.driver, timesink_lab.faults"
     process = subprocess.run(
         [sys.executable, "-S", "-c", check], env=bare_environment(tmp_path / "bare"),
         capture_output=True, text=True, check=False,

@@ -12,10 +12,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from timesink.lab import workloads as words
-from timesink.lab.driver import beside
-from timesink.lab.faults import FAULTS
 from timesink.recorder.processes import family, is_alive
+from timesink_lab.driver import beside
+from timesink_lab.faults import FAULTS
+from timesink_lab.workloads import switches as words
 
 PATIENCE_S = 120
 FAINT = {"busy_cores": ("--per-core", "0.1"), "disk_writes": ("--mib", "1")}
@@ -55,10 +55,10 @@ def test_a_load_waits_for_the_word_works_and_ends_with_all_its_processes(
 def test_a_load_whose_starter_is_gone_ends_by_itself(tmp_path: Path):
     (tmp_path / "load.go").touch()
     start = (
-        "import os, subprocess, sys; from timesink.lab import workloads as words;"
+        "import os, subprocess, sys; from timesink_lab.workloads import switches as words;"
         "os.environ[words.STARTER] = str(os.getpid());"
         "print(subprocess.Popen([sys.executable, '-m', "
-        "'timesink.lab.loads', 'busy_cores', '--per-core', '0.1'], stdout=-3, stderr=-3).pid)"
+        "'timesink_lab.loads', 'busy_cores', '--per-core', '0.1'], stdout=-3, stderr=-3).pid)"
     )
     process = subprocess.run(
         [sys.executable, "-c", start], capture_output=True, text=True, check=True,

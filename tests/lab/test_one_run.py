@@ -11,10 +11,10 @@ from typing import IO
 
 import pytest
 
-from timesink.lab import driver as one_run
-from timesink.lab.driver import RunFailedError, RunSpec, make, patience_of
-from timesink.lab.faults import faults_named, workloads_named
-from timesink.lab.order import LabFolder, LabRun
+from timesink_lab import driver as one_run
+from timesink_lab.driver import RunFailedError, RunSpec, make, patience_of
+from timesink_lab.faults import faults_named, workloads_named
+from timesink_lab.order import LabFolder, LabRun
 
 PATIENCE_S = 60
 HOW = RunSpec(cycles=5, skip=2, device="cpu", size="small")
@@ -23,7 +23,7 @@ HOW = RunSpec(cycles=5, skip=2, device="cpu", size="small")
 RECORDER = """
 import sys
 from pathlib import Path
-from timesink.lab import workloads as words
+from timesink_lab.workloads import switches as words
 folder, told = Path(sys.argv[1]), sys.argv[2]
 words.print_word("workload.ready")
 words.wait_for("workload.go")
@@ -36,7 +36,7 @@ else:
     words.wait_for("a word that nobody says")
 """
 LOAD = """
-from timesink.lab import workloads as words
+from timesink_lab.workloads import switches as words
 words.print_word("load.ready")
 words.wait_for("load.go")
 words.print_word("load.works")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from timesink.lab.faults import FAULTS
-from timesink.lab.order import LabRun, gone_on_with, left_out, order_runs
-from timesink.lab.workloads import WORKLOADS
+from timesink_lab.faults import FAULTS
+from timesink_lab.order import LabRun, gone_on_with, left_out, order_runs
+from timesink_lab.workloads.switches import WORKLOADS
 
 VIT, DENOISE = WORKLOADS
 LOADS = FAULTS[:5]

@@ -11,11 +11,11 @@ import pytest
 import timesink
 from timesink.cli import main
 from timesink.errors import NotFoundError
-from timesink.lab.faults import Expected
-from timesink.lab.score import DiagnosisAnswer, LabRecording, LabScore, ScoredCase, score
-from timesink.lab.score_document import score_document
 from timesink.output.markdown import to_markdown
 from timesink.output.terminal import to_text
+from timesink_lab.faults import Expected
+from timesink_lab.score import DiagnosisAnswer, LabRecording, LabScore, ScoredCase, score
+from timesink_lab.score_document import score_document
 
 RENDERERS = {
     "text": lambda score: to_text(score_document(score), 400),
@@ -155,7 +155,7 @@ def test_a_page_says_where_and_how_it_was_made_and_how_to_do_it_again():
     for row in (
         "| device | NVIDIA H200, driver 570.1 |",
         "| recordings | 12, 2 of each fault in each workload |",
-        "| cycles | 38 to 40 in each recording |",
+        "| steps | 38 to 40 in each recording |",
         "| when | 2026-11-14 to 2026-11-15 |",
         "| all |  | 2 of 4 | 2 of 4 | 50 % | 15 to 85 % |",
     ):

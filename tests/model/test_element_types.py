@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from timesink.analyses.communication_calls import element_bytes
-from timesink.analyses.work import CallArguments, Tensor, work_of
+from timesink.analyses.work.arguments import CallArguments, Tensor
+from timesink.analyses.work.formulas import work_of
 from timesink.model.element_types import type_by_number, type_by_spelling
 
 NUMBERS = {

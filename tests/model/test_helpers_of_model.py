@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
-import pytest
 
-from timesink.errors import UnreadableError, own_text
 from timesink.model.diagnosis import SteadyTimes
-from timesink.model.findings import Finding, gravest_first
+from timesink.model.findings import RunFinding, gravest_first
 from timesink.model.intervals import enclosing_interval, resolve_overlaps
 from timesink.model.units import (
     brief_ns,
@@ -37,11 +33,11 @@ def test_steadytimes_interval_pct() -> None:
 
 
 def test_finding_severity() -> None:
-    assert Finding("rule", "Sentence.", share=0.3).severity == "high"
+    assert RunFinding("rule", "Sentence.", share=0.3).severity == "high"
 
 
 def test_gravest_first() -> None:
-    small, large = (Finding("a", "", share=share, cost_ns=9) for share in (0.01, 0.5))
+    small, large = (RunFinding("a", "", share=share, cost_ns=9) for share in (0.01, 0.5))
     assert gravest_first([small, large])[0] is large
 
 
@@ -58,11 +54,6 @@ def test_holding() -> None:
         1,
         -1,
     ]
-
-
-def test_own_text() -> None:
-    with pytest.raises(UnreadableError, match="rules\\.txt:\\ no\\ such\\ file\\ or\\ directory"):
-        own_text(Path("rules.txt"), "--families", "give a file of rules")
 
 
 def test_count() -> None:

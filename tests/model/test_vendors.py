@@ -27,8 +27,6 @@ ALLOWED = {
     # The recorder runs in any image, on the standard library: what it asks for are the libraries
     # and programs of makers themselves.
     "recorder/": "libraries of makers",
-    # Programs that run on a device, and a generator of recordings of one maker.
-    "lab/": "programs, and recordings as one maker's profiler writes them",
     # Formats of one maker spell its tables and columns.
     "formats/nsys": "tables of Nsight Systems",
     "formats/rocprof.py": "sections of rocprofv3",
@@ -37,10 +35,8 @@ ALLOWED = {
     "sources/run_facts.py": "categories of a dialect",
     # What Kineto calls its categories, on any device.
     "formats/chrome/writer.py": "categories of Kineto",
-    # Which device PyTorch is asked for.
-    "cli/lab.py": "a device of PyTorch",
     # The columns and routes of the former TensorBoard plugin are frozen.
-    "server/replies.py": "a route of the former plugin",
+    "server/former.py": "a route of the former plugin",
     "answers/plugin/": "words of the former plugin",
     # Types of C++ in kernel names.
     "analyses/kernels/families.py": "types",
@@ -142,12 +138,12 @@ matrix_kernels_2026 = ["turbomma"]
 PROGRAM = """
 import json, sys
 from pathlib import Path
-from timesink import model
-own_tables = model.toml_tables
-model.toml_tables = lambda path: own_tables(Path(sys.argv[2])) | own_tables(path)
+from timesink.model import data_files
+own_tables = data_files.toml_tables
+data_files.toml_tables = lambda path: own_tables(Path(sys.argv[2])) | own_tables(path)
 from timesink.model import vendors
 
-from timesink.analyses.behaviour import host_class
+from timesink.analyses.behaviour.functions import host_class
 from timesink.analyses.communication_calls import library_of
 from timesink.analyses.kernels.families import normalised_name
 from timesink.analyses.names import uses_tensor_cores

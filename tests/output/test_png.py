@@ -19,7 +19,7 @@ from timesink.output.drawing import (
     Rect,
     Shape,
 )
-from timesink.output.pictures import to_png
+from timesink.output.png import to_png
 
 Pixel = tuple[int, int, int]
 RED, BLUE, BLACK = (Colour(code, code) for code in ("#ff0000", "#0000ff", "#000000"))

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from timesink.errors import CollectError, UsageError
-from timesink.recorder.agent import _only_launches
 from timesink.recorder.agent.engine import Counting
+from timesink.recorder.agent.entry import _only_launches
 from timesink.recorder.agent.functions import FunctionName, tell_of_calls
 from timesink.recorder.agent.hooks import name_fits
 from timesink.recorder.counter_probes import (
@@ -28,7 +28,8 @@ from timesink.recorder.counter_probes import (
 from timesink.recorder.counter_sampler import Sampler, describe_devices, next_moment_s
 from timesink.recorder.folder import ProcessNotes, RecordingFolder, RecordPlan, is_interval
 from timesink.recorder.host_counters import describe_host
-from timesink.recorder.ncu import command_line, crash_of, find_ncu, launch_picks, metrics_named
+from timesink.recorder.ncu.executable import crash_of, find_ncu
+from timesink.recorder.ncu.plan import command_line, launch_picks, metrics_named
 from timesink.recorder.ncu.process import Splitter
 from timesink.recorder.ncu.table import NcuOutputs
 from timesink.recorder.processes import (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from timesink.recorder.ncu import shown_briefly
+from timesink.recorder.ncu.plan import shown_briefly
 from timesink.recorder.recording import RecordPlan
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import polars as pl
 
 import timesink
-from timesink.rules import find_all, longest_by_name, make_finding, rules_for
 from timesink.rules.communication import advice_on, why_late
 from timesink.rules.kernel_use import advise
+from timesink.rules.register import make_finding, rules_for
+from timesink.rules.run_findings import find_all
+from timesink.rules.steps import longest_by_name
 
 
 def test_why_late() -> None:
@@ -30,9 +32,7 @@ def test_advice_on() -> None:
 
 def test_advise() -> None:
     report = timesink.kernels(timesink.sample())
-    assert [advice.rule for advice in advise(report.calls, report.devices)] == [
-        "layout-conversions"
-    ]
+    assert [advice.id for advice in advise(report.calls, report.devices)] == ["layout-conversions"]
 
 
 def test_rules_for() -> None:
@@ -43,10 +43,7 @@ def test_rules_for() -> None:
 
 
 def test_finding() -> None:
-    assert (
-        make_finding("run", "data-loading", "It waits.", share=0.1, cost_ns=5.0).title
-        == "Data loading"
-    )
+    assert make_finding("data-loading", "It waits.", share=0.1, cost_ns=5.0).title == "Data loading"
 
 
 def test_find_all() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 import timesink.rules
 from timesink.model.findings import CAUSES
-from timesink.rules import catalogue, make_finding, rules_for
+from timesink.rules.register import catalogue, make_advice, make_cause, make_finding, rules_for
 
 HOME = Path(timesink.rules.__file__).parent
 GAPS = {
@@ -52,10 +52,11 @@ def test_every_row_has_advice_and_is_used(table: str):
     for rule, row in catalogue()[table].items():
         assert "idle_for" in row or f'"{rule}"' in code, rule
         assert row["advice"], rule
-        found = make_finding(table, rule, "So much.", GAPS, cost_ns=1.0)
-        assert not re.search(r"[{}]", found.advice + found.title)
-        assert found.gain_basis == row.get("basis", "")
-        assert not make_finding(table, rule, "So much.", GAPS).gain_basis
+        make = make_finding if table == "run" else make_advice
+        finding = make(rule, "So much.", GAPS, cost_ns=1.0)
+        assert not re.search(r"[{}]", finding.advice + finding.title)
+        assert finding.gain_basis == row.get("basis", "")
+        assert not make(rule, "So much.", GAPS).gain_basis
 
 
 def test_every_cause_has_a_name_and_those_of_the_environment_words_for_both_directions():
@@ -73,8 +74,7 @@ def test_every_cause_has_a_name_and_those_of_the_environment_words_for_both_dire
 
 def test_advice_of_several_sorts_is_chosen_by_its_name():
     usual, wide = (
-        make_finding("causes", "kernel_change", "", advice=name).advice
-        for name in ("advice", "full_precision")
+        make_cause("kernel_change", "", advice=name).advice for name in ("advice", "full_precision")
     )
     assert usual.startswith("Look up in the trace")
     assert wide.startswith("Check the precision")

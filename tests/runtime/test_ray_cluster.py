@@ -20,10 +20,11 @@ import timesink
 from engine_calls import call
 from ray_clusters import Cluster, cluster_of, need_ray
 from timesink.errors import TimesinkError
-from timesink.lab.ranks import Plan, Straggler, generate_ranks
 from timesink.runtime.engine import Done, LocalEngine, engine_of
-from timesink.sources import Recording
 from timesink.sources.cache import Cache
+from timesink.sources.recordings import Recording
+from timesink_lab.ranks.generated import generate_ranks
+from timesink_lab.ranks.plan import Plan, Straggler
 
 pytestmark = pytest.mark.whole
 

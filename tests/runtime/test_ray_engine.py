@@ -11,7 +11,7 @@ import pytest
 from engine_calls import call
 from timesink.errors import TimesinkError
 from timesink.runtime.engine import engine_of, run_in_worker
-from timesink.sources import Recording
+from timesink.sources.recordings import Recording
 
 
 def test_without_ray_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:

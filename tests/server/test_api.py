@@ -6,7 +6,7 @@ import gzip
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from threading import Event as Signal
@@ -17,14 +17,14 @@ import pytest
 
 import timesink
 from ab_runs import Bench, planned_runs
-from asking import Browser, decode_reply
+from asking import Browser
 from builders import kineto, launch, operator, training_trace, write
-from remembered import remember_answers
 from timesink.answers.comparison.history_rows import add_runs
+from timesink.formats.read_options import Progress
 from timesink.recorder.folder import RecordingFolder
-from timesink.server.library import RunLibrary
-from timesink.server.replies import ClientRequest
 from timesink.sources.ab_folder import read_ab, write_ab
+from timesink.sources.opening import Opened, open_each
+from timesink.sources.recordings import Recording
 
 UNET = {"run": "unet", "worker": "unet_train", "span": "default"}
 LONG_AGO = 1_700_000_000
@@ -65,20 +65,23 @@ def test_routes_of_the_former_plugin_list_timelines_only(browser: Browser):
     assert browser.get("data/plugin/pytorch_profiler/runs")["runs"] == ["unet"]
 
 
-@pytest.fixture
-def _always_looking(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A library that looks for runs each time it is asked."""
-    monkeypatch.setattr("timesink.server.library._LOOK_AGAIN_SECONDS", 0)
-    monkeypatch.setattr("timesink.server.library._SHARE_OF_LOOKING", 1e9)
+class Minutes:
+    """A clock on which a minute passes between searches; each looks at it twice."""
+
+    def __init__(self) -> None:
+        self.looks = 0
+
+    def __call__(self) -> float:
+        self.looks += 1
+        return 60.0 * ((self.looks + 1) // 2)
 
 
-@pytest.mark.usefixtures("_always_looking")
 def test_generation_changes_when_a_run_does(tmp_path: Path):
     file = tmp_path / "run" / "worker0.1.pt.trace.json"
     file.parent.mkdir()
     write(file, training_trace(1))
     os.utime(file, (LONG_AGO, LONG_AGO))
-    browser = Browser.of(tmp_path)
+    browser = Browser.of(tmp_path, clock=Minutes())
     first = browser.get("api/runs")["generation"]
     assert browser.get("api/runs")["generation"] == first
     write(file, training_trace(2))
@@ -102,14 +105,13 @@ def test_recording_that_has_not_ended_is_listed_and_what_it_notes_is_no_run(tmp_
     assert Browser.of(tmp_path / "logs").get("api/runs")["runs"] == []
 
 
-@pytest.mark.usefixtures("_always_looking")
 def test_half_written_file_is_told_and_works_when_it_is_finished(tmp_path: Path):
     (tmp_path / "run").mkdir()
     file = write(tmp_path / "run" / "worker0.1.pt.trace.json.gz", training_trace(2))
     content = file.read_bytes()
     file.write_bytes(content[:12])
     chosen = {"run": "run", "worker": "worker0", "span": "1", "page": "overview"}
-    browser = Browser.of(tmp_path)
+    browser = Browser.of(tmp_path, clock=Minutes())
     assert "worker0.1.pt.trace.json.gz" in browser.fails("api/document", 422, **chosen)
     file.write_bytes(content)
     assert browser.get("api/document", **chosen)["sections"]
@@ -191,7 +193,7 @@ def test_timeline_of_a_run(browser: Browser):
 def test_export_is_a_download_with_a_plain_name(browser: Browser):
     reply = browser.reply("api/timeline/export", **UNET, from_=0, to=1_000_000)
     assert reply.headers["Content-Disposition"] == 'attachment; filename="unet.unet_train.json.gz"'
-    document = json.loads(gzip.decompress(b"".join(reply.body)))
+    document = json.loads(gzip.decompress(reply.content))
     assert document["traceEvents"]
 
 
@@ -226,48 +228,49 @@ def test_errors_are_sentences(
 # -- heavy work ------------------------------------------------------------------------------------
 
 
-def test_long_work_is_told_and_small_requests_do_not_wait_for_it(
-    browser: Browser, monkeypatch: pytest.MonkeyPatch
-):
-    browser.get("api/timeline/tracks", **UNET)
+def test_long_work_is_told_and_small_requests_do_not_wait_for_it(tmp_path: Path):
+    for name in ("small", "large"):
+        (tmp_path / name).mkdir()
+        write(tmp_path / name / "worker0.json", training_trace(2))
     reading, go_on = Signal(), Signal()
 
-    def trace(*_: object) -> None:
-        reading.set()
-        go_on.wait()
+    def open_traces(recordings: Sequence[Recording], progress: Progress) -> Iterator[Opened]:
+        if recordings[0].path.parent.name == "large":
+            reading.set()
+            go_on.wait()
+        return open_each(recordings, progress=progress)
 
-    monkeypatch.setattr(RunLibrary, "trace", trace)
-    pages = [
-        ClientRequest("api/document", f"{urlencode(UNET)}&page=kernels&rows={n}") for n in (1, 2, 3)
-    ]
+    browser = Browser.of(tmp_path, open_traces=open_traces)
+    small = {"run": "small", "worker": "worker0", "span": "default"}
+    browser.get("api/timeline/tracks", **small)
+    large = urlencode({**small, "run": "large"})
+    pages = [f"/api/document?{large}&page=kernels&rows={n}" for n in (1, 2, 3)]
     try:
         for page in pages:
-            reply = browser.site.reply(page)
-            assert reply.status == 202
-            assert set(decode_reply(reply)) == {"doing", "share", "waited_s"}
+            reply = browser.client.get(page)
+            assert reply.status_code == 202
+            assert set(reply.json()) == {"doing", "share", "waited_s"}
         reading.wait()
         assert browser.get("api/runs")["runs"]
-        assert browser.reply("api/timeline/slices", **UNET, pixels=100).status == 200
+        assert browser.reply("api/timeline/slices", **small, pixels=100).status_code == 200
     finally:
         go_on.set()
         for page in pages:
-            browser.site.reply(page)
+            browser.client.get(page)
 
 
 # -- two versions in turn --------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
-def in_turn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def in_turn(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of `timesink ab` in which the last run of each side has a timeline."""
     folder = tmp_path_factory.mktemp("in turn") / "served" / "pr"
     folder.mkdir(parents=True)
     Bench(folder, ratio=1.03).turns(planned_runs()).to_the_end()
     for run in read_ab(folder).timelines().values():
         write(folder / run / "trace.json", training_trace())
-    with pytest.MonkeyPatch.context() as patch:
-        remember_answers(patch, folder)
-        yield folder
+    return folder
 
 
 def test_runs_in_turn_are_one_comparison(in_turn: Path):

@@ -15,12 +15,11 @@ import pytest
 from starlette.testclient import TestClient
 
 from builders import kineto, operator, training_trace, write
+from rank_sets import HereEngine
 from timesink.errors import AmbiguousError, NotFoundError, UsageError
 from timesink.server.app import create_app
+from timesink.server.former import VIEWS, Views, load_view
 from timesink.server.library import RunLibrary
-from timesink.server.replies import VIEWS, Views, load_view
-
-pytestmark = pytest.mark.usefixtures("reads_here")
 
 BASE = "/data/plugin/pytorch_profiler"
 CHOSEN = {"run": "run", "worker": "rank0", "span": "1"}
@@ -59,7 +58,8 @@ def views_with(**views: Callable[..., Any]) -> Views:
 
 
 def client_of(logdir: Path, prefix: str = "", **views: Callable[..., Any]) -> TestClient:
-    return TestClient(create_app(RunLibrary(logdir), prefix, views_with(**views)))
+    library = RunLibrary(logdir, engine=HereEngine())
+    return TestClient(create_app(library, prefix, views_with(**views)))
 
 
 @pytest.fixture(scope="module")

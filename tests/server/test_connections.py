@@ -14,9 +14,10 @@ import uvicorn
 from starlette.responses import Response
 
 from timesink import sample
-from timesink.server.app import BoundedConnection, create_app
+from timesink.server.app import create_app
+from timesink.server.connections import BoundedConnection
+from timesink.server.former import PLUGIN_PATH, Views
 from timesink.server.library import RunLibrary
-from timesink.server.replies import PLUGIN_PATH, Views
 
 REQUEST = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 TRACE = (

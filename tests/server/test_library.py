@@ -13,14 +13,11 @@ import pytest
 
 from builders import kineto, operator, training_trace, write
 from timesink.errors import NotFoundError, UnreadableError
-from timesink.formats import Progress
-from timesink.server import library as library_module
+from timesink.formats.read_options import Progress
 from timesink.server.library import KeptValue, RunLibrary
 from timesink.server.runs import ReachableFiles, ServedRun
-from timesink.sources import Recording
 from timesink.sources.opening import Opened, open_each
-
-pytestmark = pytest.mark.usefixtures("reads_here")
+from timesink.sources.recordings import Recording
 
 
 def record(place: Path, steps: int = 1) -> Path:
@@ -35,15 +32,13 @@ class Clock:
     def __init__(self) -> None:
         self.now = 1000.0
 
-    def monotonic(self) -> float:
+    def __call__(self) -> float:
         return self.now
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    turned = Clock()
-    monkeypatch.setattr(library_module, "time", turned)
-    return turned
+def clock() -> Clock:
+    return Clock()
 
 
 # -- runs ----------------------------------------------------------------------------------------
@@ -120,7 +115,7 @@ def test_missing_folder_is_told(tmp_path: Path):
 
 def test_new_runs_appear(tmp_path: Path, clock: Clock):
     record(tmp_path / "run1" / "worker0.1.pt.trace.json")
-    library = RunLibrary(tmp_path)
+    library = RunLibrary(tmp_path, clock=clock)
     assert library.runs() == ["run1"]
     record(tmp_path / "run2" / "worker0.1.pt.trace.json")
     record(tmp_path / "run1" / "worker0.2.pt.trace.json")
@@ -132,7 +127,7 @@ def test_new_runs_appear(tmp_path: Path, clock: Clock):
 
 def test_removed_runs_disappear(tmp_path: Path, clock: Clock):
     file = record(tmp_path / "run" / "worker0.1.pt.trace.json")
-    library = RunLibrary(tmp_path)
+    library = RunLibrary(tmp_path, clock=clock)
     library.runs()
     file.unlink()
     clock.now += 1.5
@@ -223,10 +218,11 @@ def recording(file: Path) -> Recording:
     return Recording(file, file.stem)
 
 
-def trace_getter(open_traces: Callable) -> Callable[[list[Recording]], list[KeptValue]]:
+def trace_getter(
+    open_traces: Callable, **options: int
+) -> Callable[[list[Recording]], list[KeptValue]]:
     """What gives traces of a library that opens them so."""
-    library = RunLibrary(".")
-    library._open_each = open_traces
+    library = RunLibrary(".", open_traces=open_traces, **options)
     return partial(
         library._get, ServedRun("run", Path(), ReachableFiles(Path(), follow_links=True))
     )
@@ -279,13 +275,10 @@ def test_requests_at_the_same_time_read_a_file_once(tmp_path: Path, opener):
     assert len({id(trace) for trace in traces}) == 1
 
 
-def test_traces_used_longest_ago_are_let_go(
-    tmp_path: Path, opener, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr(library_module, "MAX_EVENTS", 60)  # of about 25 each
+def test_traces_used_longest_ago_are_let_go(tmp_path: Path, opener):
     file_names, open_noted = opener
     files = [record(tmp_path / f"{name}.json", steps=1) for name in "abc"]
-    opened = trace_getter(open_noted)
+    opened = trace_getter(open_noted, max_events=60)  # of about 25 each
     for file in (files[0], files[1], files[0], files[2]):
         opened([recording(file)])
     file_names.clear()

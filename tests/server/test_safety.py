@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from threading import Event, Thread
 
 import pytest
 from starlette.testclient import TestClient
 
-from asking import Browser, decode_reply
+from asking import Browser, client_of
 from builders import kineto, operator, training_trace, write
 from timesink.model.host_names import allowed_hosts
-from timesink.server.app import create_app
+from timesink.server.former import PLUGIN_PATH, Views
 from timesink.server.library import RunLibrary
-from timesink.server.replies import ClientRequest
-from timesink.server.site import MAX_AT_ONCE, Site
 
 CHOSEN = {"run": "run", "worker": "worker0", "span": "1"}
 HIDDEN = "aten::hidden"
@@ -35,7 +34,7 @@ def logdir(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def client(logdir: Path) -> TestClient:
-    return TestClient(create_app(RunLibrary(logdir)), base_url="http://localhost")
+    return client_of(RunLibrary(logdir))
 
 
 # -- paths -----------------------------------------------------------------------------------------
@@ -180,13 +179,13 @@ def runs_of(browser: Browser) -> list[str]:
     ],
 )
 def test_server_for_this_machine_answers_to_its_own_names(logdir: Path, host: str, status: int):
-    site = Site(RunLibrary(logdir), hosts=allowed_hosts("127.0.0.1", ["Proxy.example"]))
-    assert site.reply(ClientRequest("api/runs", headers={"host": host})).status == status
+    client = client_of(RunLibrary(logdir), hosts=allowed_hosts("127.0.0.1", ["Proxy.example"]))
+    assert client.get("/api/runs", headers={"host": host}).status_code == status
 
 
 def test_server_for_other_machines_answers_to_any_name(logdir: Path):
-    site = Site(RunLibrary(logdir), hosts=allowed_hosts("0.0.0.0"))  # noqa: S104
-    assert site.reply(ClientRequest("api/runs", headers={"host": "gpu-node-7"})).status == 200
+    client = client_of(RunLibrary(logdir), hosts=allowed_hosts("0.0.0.0"))  # noqa: S104
+    assert client.get("/api/runs", headers={"host": "gpu-node-7"}).status_code == 200
 
 
 def test_every_reply_tells_browsers_to_be_careful(client: TestClient):
@@ -214,17 +213,30 @@ def test_head_has_no_body(client: TestClient):
 def test_nothing_is_exported_for_head(logdir: Path):
     browser = Browser.of(logdir)
     browser.get("api/timeline/tracks", **CHOSEN)
-    query = "run=run&worker=worker0&span=1"
-    reply = browser.site.reply(ClientRequest("api/timeline/export", query, method="HEAD"))
-    assert (reply.status, reply.body) == (200, b"")
+    reply = browser.client.head("/api/timeline/export", params=CHOSEN)
+    assert (reply.status_code, reply.headers["content-length"]) == (200, "0")
 
 
 def test_more_requests_at_once_than_are_answered(logdir: Path):
-    site = Site(RunLibrary(logdir))
-    for _ in range(MAX_AT_ONCE):
-        site._room.acquire()
-    reply = site.reply(ClientRequest("api/runs"))
-    assert (reply.status, "too many" in decode_reply(reply)["error"]) == (503, True)
+    viewed, go_on = Event(), Event()
+
+    def wait(_trace: object, _query: object) -> str:
+        viewed.set()
+        go_on.wait(20)
+        return "viewed"
+
+    client = client_of(RunLibrary(logdir), views=Views({"memory": wait}, {}, {}), max_at_once=1)
+    replies: list[str] = []
+    path = f"{PLUGIN_PATH}/memory"
+    first = Thread(target=lambda: replies.append(client.get(path, params=CHOSEN).json()))
+    first.start()
+    viewed.wait(20)
+    reply = client.get("/api/runs")
+    go_on.set()
+    first.join()
+    assert (reply.status_code, "too many" in reply.json()["error"]) == (503, True)
+    assert client.get("/api/runs").status_code == 200
+    assert replies == ["viewed"]
 
 
 def test_many_parameters_are_declined(client: TestClient):
@@ -238,17 +250,16 @@ def test_many_parameters_are_declined(client: TestClient):
 def test_file_of_the_app_is_sent_once(logdir: Path, tmp_path: Path):
 
     (tmp_path / "app.js").write_text("export function render() {}")
-    site = Site(RunLibrary(logdir), static=tmp_path)
-    first = site.reply(ClientRequest("static/app.js"))
-    assert (first.status, first.body) == (200, b"export function render() {}")
+    client = client_of(RunLibrary(logdir), static=tmp_path)
+    first = client.get("/static/app.js")
+    assert (first.status_code, first.content) == (200, b"export function render() {}")
     assert first.headers["Content-Type"].startswith("text/javascript")
-    again = site.reply(
-        ClientRequest("static/app.js", headers={"if-none-match": first.headers["ETag"]})
-    )
-    assert (again.status, again.body) == (304, b"")
+    again = client.get("/static/app.js", headers={"if-none-match": first.headers["ETag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    assert "no file is named '../app.py'" in client.get("/static/..%2fapp.py").json()["error"]
 
 
 def test_app_that_was_not_built_is_told(logdir: Path, tmp_path: Path):
 
-    reply = Site(RunLibrary(logdir), static=tmp_path).reply(ClientRequest("static/app.css"))
-    assert (reply.status, "not built" in decode_reply(reply)["error"]) == (404, True)
+    reply = client_of(RunLibrary(logdir), static=tmp_path).get("/static/app.css")
+    assert (reply.status_code, "not built" in reply.json()["error"]) == (404, True)

@@ -5,19 +5,25 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from timesink.answers.plugin import Query
+from starlette.requests import Request
+
+from timesink.answers.plugin.query import Query
 from timesink.model.host_names import allowed_hosts, is_allowed
 from timesink.server.app import clean_prefix
+from timesink.server.former import VIEWS, former_routes, load_view
 from timesink.server.jobs import Jobs, Report, in_thread
 from timesink.server.library import RunLibrary
-from timesink.server.replies import ClientRequest, load_view, reply_to, row_limit
+from timesink.server.replies import parameters, reply_to, row_limit
 from timesink.server.runs import ReachableFiles, log_folders, span_of
-from timesink.server.site import Site, former_routes
-from timesink.sources import Recording
+from timesink.sources.recordings import Recording
+
+
+def request(query: bytes = b"") -> Request:
+    return Request({"type": "http", "method": "GET", "query_string": query, "headers": []})
 
 
 def test_answers_reply_to():
-    assert reply_to(ClientRequest("api/runs"), {"share": float("nan")}).body == b'{"share":null}'
+    assert reply_to(request(), {"share": float("nan")}).body == b'{"share":null}'
 
 
 def test_app_clean_prefix():
@@ -26,7 +32,7 @@ def test_app_clean_prefix():
 
 
 def test_asked_asked_parameters():
-    assert ClientRequest("api/runs", "run=a%20b&run=c").parameters().text("run") == "c"
+    assert parameters(request(b"run=a%20b&run=c")).text("run") == "c"
 
 
 def test_bounds_row_limit():
@@ -35,8 +41,6 @@ def test_bounds_row_limit():
 
 
 def test_former_former_routes():
-    from timesink.server.replies import VIEWS
-
     assert sorted(former_routes(VIEWS))[:3] == ["diff", "diffnode", "distributed/commops"]
 
 
@@ -92,14 +96,6 @@ def test_safety_allowed_hosts():
 def test_safety_is_allowed():
     assert is_allowed("[::1]:6006", ["::1"])
     assert not is_allowed("evil.example:6006", ["localhost"])
-
-
-def test_site_site():
-    import timesink
-
-    site = Site(RunLibrary(timesink.sample()))
-    assert site.reply(ClientRequest("api/runs")).status == 200
-    assert site.reply(ClientRequest("api/nonsense")).status == 404
 
 
 def test_threads_in_thread():

@@ -95,7 +95,9 @@ def test_golden_responses_of_the_former_plugin(
     assert differences(ask, shared_root, tmp_path) == ""
 
 
-def test_former_plugin_keeps_its_routes_where_it_is_installed(monkeypatch: pytest.MonkeyPatch):
+def test_former_plugin_keeps_its_routes_where_it_is_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     from tensorboard.plugins.base_plugin import TBContext
 
     from timesink.server import tensorboard as plugins
@@ -104,7 +106,8 @@ def test_former_plugin_keeps_its_routes_where_it_is_installed(monkeypatch: pytes
     plugin = loader.load(context)
     assert plugin is not None
     assert not plugin.is_active()
-    monkeypatch.setattr(plugins, "find_spec", lambda _name: object())
+    (tmp_path / "torch_tb_profiler.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
     assert loader.load(context) is None
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from asking import Browser
-from timesink.answers.watch_status import status_document
 from timesink.output.terminal import to_text
 from timesink.sources.watch_folder import STATUS_FILE
+from timesink.watcher.status import status_document
 from watch_folders import INCIDENT, WatchedProgram
 
 
@@ -69,7 +69,7 @@ def test_an_incident_leads_to_its_comparison_and_its_report(tmp_path: Path):
     compared = browser.get("api/compare", base=incident["base"], new=incident["new"])
     assert compared["kind"] == "comparison"
     report = browser.reply("api/watch/report", name=tmp_path.name, incident=INCIDENT)
-    assert report.body.endswith(b"Report")
+    assert report.content.endswith(b"Report")
     # Whoever wrote it: it may not ask the server for anything.
     assert report.headers["Content-Security-Policy"].startswith("sandbox allow-scripts ")
 
@@ -186,4 +186,4 @@ def test_a_moment_beyond_all_times_does_not_break_the_page(tmp_path: Path):
     status = program.status()
     status["alarms"]["open"][0]["since_s"] = 1e308
     program.put("status.json", status)
-    assert Browser.of(tmp_path).reply("api/watch", name=tmp_path.name).status == 200
+    assert Browser.of(tmp_path).reply("api/watch", name=tmp_path.name).status_code == 200

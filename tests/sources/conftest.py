@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from timesink.formats import registry
+from timesink.sources import opening
 
 
 @pytest.fixture
@@ -16,4 +16,4 @@ def forbid_reading(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     def fail(path: object, _options: object) -> None:
         pytest.fail(f"{path} was read although the cache has it")
 
-    return lambda: monkeypatch.setattr(registry, "read_trace", fail)
+    return lambda: monkeypatch.setattr(opening, "read_trace", fail)

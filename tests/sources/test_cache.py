@@ -18,9 +18,10 @@ import timesink
 from answers import as_text
 from builders import training_trace, write
 from timesink.errors import OutputError, UsageError
-from timesink.formats import DESCRIPTION, registry
 from timesink.formats import parquet_folder as folder_module
+from timesink.formats.stored_names import DESCRIPTION
 from timesink.sources import cache as cache_module
+from timesink.sources import opening
 from timesink.sources.cache import Cache, Entry
 
 
@@ -125,14 +126,14 @@ def test_other_versions_do_not_share_entries(
 def test_file_that_changes_while_it_is_read_is_not_kept(
     recording: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    read_trace = registry.read_trace
+    read_trace = opening.read_trace
 
     def read_then_change(path: Path, options: object) -> object:
         trace = read_trace(path, options)  # type: ignore[arg-type]
         write(path, training_trace(3))
         return trace
 
-    monkeypatch.setattr(registry, "read_trace", read_then_change)
+    monkeypatch.setattr(opening, "read_trace", read_then_change)
     timesink.open(recording)
     assert Cache.default().entries() == []
 

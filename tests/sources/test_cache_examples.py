@@ -9,7 +9,6 @@ import numpy as np
 import polars as pl
 
 import timesink
-from timesink.sources import Recording, RemoteFile
 from timesink.sources.cache import Cache, return_free_memory
 from timesink.sources.kept_answers import (
     KeptAnswer,
@@ -20,6 +19,7 @@ from timesink.sources.kept_answers import (
     to_bytes,
 )
 from timesink.sources.opening import kept_as
+from timesink.sources.recordings import Recording, RemoteFile
 from timesink.sources.remote import remote_key
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from timesink.sources import Recording
+from timesink.sources.recordings import Recording
 from timesink.sources.remote import on_this_machine
 
 

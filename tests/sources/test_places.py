@@ -9,8 +9,8 @@ import pytest
 import timesink
 from builders import training_trace, write
 from timesink.errors import UnreadableError
-from timesink.sources import display_place, is_url, place_of
 from timesink.sources.discovery import find_recordings, one_run
+from timesink.sources.places import display_place, is_url, place_of
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ import pytest
 
 from builders import training_trace, write
 from timesink.errors import AmbiguousError
-from timesink.sources import Recording
 from timesink.sources.discovery import find_recordings, one_run, runs_among
+from timesink.sources.recordings import Recording
 
 
 def ranks_in(folder: Path, *names: str, stated: dict[str, int] | None = None) -> list[Recording]:

@@ -14,9 +14,18 @@ from asking import Browser
 from builders import write
 from recorded_runs import loop_trace, write_recording
 from timesink.cli import main
-from timesink.errors import UnreadableError
-from timesink.formats.small_files import MAX_DEPTH, DamagedError, read_small_json
+from timesink.errors import UnreadableError, UsageError
+from timesink.formats.small_files import (
+    MAX_BYTES,
+    MAX_DEPTH,
+    DamagedError,
+    last_lines,
+    option_text,
+    read_small_json,
+)
 from timesink.sources.ab_folder import is_ab, read_ab, write_ab
+from timesink.sources.opening import open_trace
+from timesink.sources.run_facts import with_topology
 from timesink.sources.sidecars import run_file_in
 from timesink.sources.watch_folder import told_values
 from watch_folders import WatchedProgram
@@ -84,9 +93,8 @@ def test_a_server_answers_for_the_other_runs_whatever_a_file_holds(file: str, se
         listed = browser.get("api/runs")
         assert {"recorded", "trace"} <= {run["name"] for run in listed["runs"]}, damage
         for watch in listed["watches"]:
-            assert browser.reply("api/watch", name=watch["name"]).status in {200, 400, 404, 422}, (
-                damage, browser.reply("api/watch", name=watch["name"]).body,
-            )  # fmt: skip
+            reply = browser.reply("api/watch", name=watch["name"])
+            assert reply.status_code in {200, 400, 404, 422}, (damage, reply.text)
         if damage not in _ASKED_TOO:
             continue
         damaged = Path(file).parts[0]
@@ -94,7 +102,7 @@ def test_a_server_answers_for_the_other_runs_whatever_a_file_holds(file: str, se
             if run["name"] != damaged or damaged in {"recorded", "trace"}:
                 worker = run["workers"][0]
                 query = {"run": run["name"], "worker": worker["name"], "span": worker["spans"][0]}
-                assert browser.reply("api/document", **query).status == 200, (damage, run)
+                assert browser.reply("api/document", **query).status_code == 200, (damage, run)
 
 
 @pytest.mark.parametrize("file", ["recorded/run.json", "trace/run.json", "trace/ab.json"])
@@ -155,3 +163,54 @@ def test_one_reader_says_damaged_of_all(tmp_path: Path):
     file.mkdir()
     with pytest.raises(DamagedError, match="a folder"):
         read_small_json(file)
+
+
+# -- texts -----------------------------------------------------------------------------------------
+
+
+def test_a_file_that_an_option_names_is_read_as_text(tmp_path: Path):
+    file = tmp_path / "rules.txt"
+    file.write_bytes(b"\xef\xbb\xbfa\r\nb\n")
+    assert option_text(file, "--families", "give rules") == "a\nb\n"
+
+
+def test_it_may_be_a_pipe_as_shells_make_them():
+    reader, writer = os.pipe()
+    os.write(writer, b"a = 1")
+    os.close(writer)
+    try:
+        assert option_text(Path(f"/dev/fd/{reader}"), "--budget", "") == "a = 1"
+    finally:
+        os.close(reader)
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"), [(b"\xff", "is not text"), (b"a" * (MAX_BYTES + 1), "larger than")]
+)
+def test_what_is_no_small_text_is_refused(tmp_path: Path, content: bytes, sentence: str):
+    file = tmp_path / "rules.txt"
+    file.write_bytes(content)
+    with pytest.raises(UsageError, match=sentence):
+        option_text(file, "--families", "")
+
+
+def test_a_file_that_is_not_there_and_a_folder_are_told(tmp_path: Path):
+    with pytest.raises(UnreadableError, match=r"rules\.txt: no such file or directory"):
+        option_text(tmp_path / "rules.txt", "--families", "")
+    with pytest.raises(UsageError, match="is a folder"):
+        option_text(tmp_path, "--families", "")
+
+
+def test_only_the_end_of_a_long_log_is_read(tmp_path: Path):
+    log = tmp_path / "run.log"
+    log.write_bytes(b"\xff\n" + b"line\n" * 100_000 + b"last\n\n")
+    assert last_lines(log, 2) == ["line", "last"]
+    log.write_bytes(b"")
+    assert last_lines(log, 2) == []
+
+
+def test_a_sidecar_that_unpacks_to_much_is_left_out(tmp_path: Path):
+    file = write(tmp_path / "unet.json", loop_trace(2))
+    (tmp_path / "topology.csv").write_bytes(b"category,inventory\n" + b" " * (MAX_BYTES + 1))
+    trace = with_topology(open_trace(file, cache=False), tmp_path / "topology.csv")
+    assert "larger than" in " ".join(entry.example for entry in trace.health)

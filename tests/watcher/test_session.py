@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import msgspec
 import polars as pl
 import pytest
+from msgspec.structs import replace
 
 from live_cycles import MadeCycles
-from timesink.analyses.expected.model import learn_live
 from timesink.errors import TimesinkError
 from timesink.recorder.watch_plan import WatchPlan
 from timesink.watcher import incident_desk, journal, program, recordings, session
+from timesink.watcher.expected.model import learn_live
 from timesink.watcher.journal import WatchFolder, obey_commands
 from timesink.watcher.tasks import _learn_rows
 

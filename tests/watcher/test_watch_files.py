@@ -19,9 +19,6 @@ import polars as pl
 import pytest
 
 from live_cycles import MadeCycles
-from timesink.analyses.expected.live import LiveAlarm, LiveJudge
-from timesink.analyses.expected.model import learn_live, live_model_from
-from timesink.answers.watch_status import place_document, status_document, status_of
 from timesink.errors import CollectError, UnreadableError, UsageError
 from timesink.output.terminal import to_text
 from timesink.recorder.cycle_channel import CycleBatch
@@ -34,6 +31,8 @@ from timesink.watcher.cycles import (
     learned_sentence,
     unjudged_rows,
 )
+from timesink.watcher.expected.live import LiveAlarm, LiveJudge
+from timesink.watcher.expected.model import learn_live, live_model_from
 from timesink.watcher.incidents import (
     Incident,
     Incidents,
@@ -50,6 +49,7 @@ from timesink.watcher.notices import (
     metrics_of,
     prometheus_text,
 )
+from timesink.watcher.status import place_document, status_document, status_of
 from timesink.watcher.tasks import WatchTask, _learn_rows
 
 
@@ -478,7 +478,12 @@ def test_incidents_of_an_earlier_watcher_count_for_their_hour(tmp_path):
     incidents = Incidents(tmp_path, 2, quota_bytes=0)
     ages_s = (7200, 1800, 60)
     earlier = [
-        Incident(str(age), tmp_path, {1: replace(alarm(), raised_s=time.time() - age)}, ended_us=1)
+        Incident(
+            str(age),
+            tmp_path,
+            {1: replace(alarm(), raised_s=time.time() - age)},
+            ended_us=1,
+        )
         for age in ages_s
     ]
     incidents.take_over(earlier)

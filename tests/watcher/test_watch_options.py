@@ -9,11 +9,11 @@ import polars as pl
 import pytest
 
 import timesink
-from timesink.analyses.expected.live import LiveAlarm
-from timesink.analyses.expected.model import learn_live
 from timesink.errors import CollectError, OutputError, UsageError
 from timesink.recorder.processes import birth
 from timesink.recorder.watch_plan import plan_in_place, plan_of
+from timesink.watcher.expected.live import LiveAlarm
+from timesink.watcher.expected.model import learn_live
 from timesink.watcher.incidents import Reference
 from timesink.watcher.journal import WatchFolder
 from timesink.watcher.program import _session

@@ -7,8 +7,7 @@ launches or with marks is no such thread, nor is one whose work another thread w
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 import numpy as np
 
 from timesink.analyses import names
@@ -23,6 +22,7 @@ from timesink.analyses.columns import (
 from timesink.analyses.forest import is_python_region, nest_calls, pre_order
 from timesink.analyses.links import launching_calls
 from timesink.model import vendors
+from timesink.model.arrays import prefix_sums
 from timesink.model.intervals import Flags, Ints
 from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.trace import Trace
@@ -91,8 +91,7 @@ def _shows_work(trace: Trace) -> Flags:
     return works
 
 
-@dataclass(frozen=True, eq=False)
-class _BusyThread:
+class _BusyThread(msgspec.Struct, frozen=True, eq=False):
     """When a thread is inside of a call that does not wait, as disjoint stretches in order."""
 
     border: Ints
@@ -168,7 +167,7 @@ def _waits_for(stretches: tuple[Ints, Ints], other: _BusyThread) -> bool:
     if not len(begin) or not len(other.busy_start):
         return False
     length = other.busy_end - other.busy_start
-    so_far = np.append(0, np.cumsum(length))
+    so_far = prefix_sums(length)
 
     def worked(moment: Ints) -> Ints:
         before = np.searchsorted(other.busy_start, moment, side="right")

@@ -7,8 +7,7 @@ that was launched before the recording began, or that belongs to another program
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 import numpy as np
 
 from timesink.analyses.columns import (
@@ -31,8 +30,7 @@ MIN_BACKLOG_SHARE = 0.05
 """Of the time from the first launch to the last end: a shorter backlog changes no conclusion."""
 
 
-@dataclass(frozen=True, slots=True)
-class StartingBacklog:
+class StartingBacklog(msgspec.Struct, frozen=True):
     """The wait of the first launched work for work that is not in the recording."""
 
     device: int

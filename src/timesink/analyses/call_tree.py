@@ -22,11 +22,12 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any, TypeAlias
 
+import msgspec
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.analyses.columns import host_columns, memoize_per_trace, sums_by
+from timesink.analyses.columns import host_columns, memoize_per_trace
 from timesink.analyses.forest import (
     DATA_LOADER,
     MODULE,
@@ -46,6 +47,14 @@ from timesink.analyses.modules import backward_passes, is_module_call, link_back
 from timesink.analyses.names import LIGHTNING, LIGHTNING_ACTION, LIGHTNING_MODULE
 from timesink.analyses.operators import node_times
 from timesink.model import intervals
+from timesink.model.arrays import (
+    exclusive_cumsum,
+    grouped_cumsum,
+    prefix_sums,
+    ragged_ranges,
+    run_starts,
+    sums_by,
+)
 from timesink.model.intervals import Flags, Ints
 from timesink.model.trace import Trace
 
@@ -204,9 +213,7 @@ def _arrange_calls(
         np.add.at(size, parent[level], size[level])
     place = np.zeros(len(parent), dtype=np.int64)
     for level in levels:
-        before = np.cumsum(size[level]) - size[level]
-        first = np.append(True, np.diff(parent[level]) != 0)
-        before -= np.maximum.accumulate(np.where(first, before, 0))
+        before = grouped_cumsum(size[level], run_starts(parent[level])) - size[level]
         place[level] = before + np.where(parent[level] < 0, 0, place[parent[level]] + 1)
     order = np.argsort(place)
     return CallTree(
@@ -222,13 +229,11 @@ def _arrange_calls(
 def _levels(parent: Ints, by_parent: Ints) -> Iterator[Ints]:
     """Calls on top, then those they make, and so on; children of one caller stay together."""
     counts = np.bincount(parent + 1, minlength=len(parent) + 1)
-    first = np.cumsum(counts) - counts
+    first = exclusive_cumsum(counts)
     level = by_parent[: counts[0]]
     while len(level):
         yield level
-        many = counts[level + 1]
-        skipped = np.repeat(first[level + 1] - (np.cumsum(many) - many), many)
-        level = by_parent[skipped + np.arange(len(skipped))]
+        level = by_parent[ragged_ranges(first[level + 1], counts[level + 1])]
 
 
 Pairs: TypeAlias = list[tuple[int, int]]
@@ -269,8 +274,7 @@ def _divide(a: Ints, b: Ints, offset: tuple[int, int], pairs: Pairs) -> None:
     _divide(a[half:], b[cut:], (offset[0] + half, offset[1] + cut), pairs)
 
 
-@dataclass(frozen=True, slots=True)
-class OperatorCost:
+class OperatorCost(msgspec.Struct, frozen=True):
     """The calls of one operator."""
 
     name: str
@@ -281,8 +285,7 @@ class OperatorCost:
     device_self_ns: int
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
+class Cost(msgspec.Struct, frozen=True):
     """What some calls took; `total_ns` counts each by its device work, or its length without."""
 
     host_ns: int
@@ -292,8 +295,7 @@ class Cost:
     """Operators among them and below, in the order in which they first finished."""
 
 
-@dataclass(frozen=True, eq=False)
-class CallCosts:
+class CallCosts(msgspec.Struct, frozen=True, eq=False):
     """Times of calls in pre-order; arrays have one entry per call."""
 
     size: Ints
@@ -308,8 +310,7 @@ class CallCosts:
     def of(self, roots: Ints) -> Cost:
         """What these calls cost with everything below them."""
         host, device, sizes = self.times[0, roots], self.times[1, roots], self.size[roots]
-        skipped = np.repeat(roots - (np.cumsum(sizes) - sizes), sizes)
-        below = skipped + np.arange(len(skipped))
+        below = ragged_ranges(roots, sizes)
         return Cost(
             host_ns=int(host.sum()),
             device_ns=int(device.sum()),
@@ -345,7 +346,7 @@ def costs_of(trace: Trace, tree: CallTree | None = None) -> CallCosts:
     times = times[:, tree.node]
     directly_inside = inside & ~passes & passes[tree.parent]
     for values in times:
-        before = np.concatenate([[0], np.cumsum(np.where(directly_inside, values, 0))])
+        before = prefix_sums(np.where(directly_inside, values, 0))
         places = np.flatnonzero(passes)
         values[places] = before[places + tree.size[places]] - before[places]
     return CallCosts(
@@ -415,8 +416,7 @@ class Stretch:
         return self.run.elsewhere_costs.of(self.run.elsewhere[first:last])
 
 
-@dataclass(frozen=True, eq=False)
-class _Run:
+class _Run(msgspec.Struct, frozen=True, eq=False):
     forest: CallForest
     tree: CallTree
     is_module: Flags

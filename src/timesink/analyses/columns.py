@@ -1,22 +1,20 @@
-"""The columns most analyses need, loaded once per trace; row for row those of its tables.
-
-Rows in groups, by a number, are arrays: far faster than windows of Polars where groups are small.
-"""
+"""The columns most analyses need, loaded once per trace; row for row those of its tables."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import wraps
 from threading import Lock
 from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
 
+import msgspec
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from timesink.model.arrays import densify, new_coverage, run_starts
 from timesink.model.intervals import Flags, IntervalSet, Ints
 from timesink.model.schema import DEVICE_KINDS, HOST_KINDS
 from timesink.model.trace import Trace
@@ -107,8 +105,7 @@ def _dense_codes(numbers: NDArray[Any]) -> tuple[Codes, NDArray[np.intp]]:
     return place_of[numbers], row_of[row_of >= 0]
 
 
-@dataclass(frozen=True, eq=False)
-class Texts:
+class Texts(msgspec.Struct, frozen=True, eq=False):
     """A text column as numbers and what they stand for."""
 
     codes: Codes
@@ -239,12 +236,7 @@ def device_numbers(trace: Trace) -> Ints:
     return np.asarray(recorded.fill_null(UNKNOWN_DEVICE).cast(int).to_numpy())
 
 
-# -- arrays ----------------------------------------------------------------------------------------
-
-
-_TABLE = 2**22
-"""Numbers below this are looked up."""
-_MAX_EXACT = 2.0**62
+# -- columns as arrays -----------------------------------------------------------------------------
 
 
 def stack_tables(
@@ -272,98 +264,15 @@ def dense_codes(column: pl.Series) -> Ints:
     return densify((values - least + 1).fill_null(0).to_numpy())
 
 
-def densify(numbers: Ints) -> Ints:
-    """The same numbers without holes, in the order in which they first come."""
-    if not len(numbers):
-        return numbers
-    if numbers.max() < _TABLE:  # a table is far faster than sorting
-        first = np.full(int(numbers.max()) + 1, len(numbers))
-        first[numbers[::-1]] = np.arange(len(numbers))[::-1]
-        present = np.flatnonzero(first < len(numbers))
-        place = np.empty(len(first), dtype=np.int64)
-        place[present[np.argsort(first[present])]] = np.arange(len(present))
-        return place[numbers]
-    _, at, inverse = np.unique(numbers, return_index=True, return_inverse=True)
-    place = np.empty(len(at), dtype=np.int64)
-    place[np.argsort(at)] = np.arange(len(at))
-    return place[inverse]
-
-
-def combine_codes(*numbers: Ints) -> Ints:
-    """One number for each row of several columns of numbers without holes."""
-    combined = numbers[0]
-    for other in numbers[1:]:
-        combined = densify(combined * (int(other.max(initial=0)) + 1) + other)
-    return combined
-
-
-def new_coverage(start: Ints, end: Ints, first: Ints) -> Ints:
-    """What each range adds to the union of those before it in its stretch.
-
-    Ranges of a stretch lie together, in the order of their starts; `first` is where each begins.
-    """
-    if not len(start):
-        return start
-    before = np.append(start[:1], grouped_cummax(end, first)[:-1])
-    before[first] = start[first]
-    return np.asarray(np.maximum(end - np.maximum(start, before), 0))
-
-
 def union_length_by_group(key: Ints, start: Ints, end: Ints, many: int) -> pl.Series:
     """Time covered by the ranges with each of so many keys; null where there are none."""
     order = np.lexsort((start, key))
     key = key[order]
-    first = np.flatnonzero(np.diff(key, prepend=-1))
+    first = run_starts(key)
     added = new_coverage(start[order], end[order], first)
     place = np.full(many, -1)
     place[key[first]] = np.arange(len(first))
     return values_at(pl.Series(np.add.reduceat(added, first) if len(first) else added), place)
-
-
-def grouped_cummax(values: Ints, first: Ints) -> Ints:
-    """The largest value so far, anew in each stretch."""
-    least = np.minimum.reduceat(values, first)
-    extent = np.maximum.reduceat(values, first) - least + 1
-    if float(extent.astype(np.float64).sum()) > _MAX_EXACT:
-        parts = np.split(values, first[1:])
-        return np.concatenate([np.maximum.accumulate(part) for part in parts])
-    # Stretches are lifted above one another, so that one pass over all of them is enough.
-    lift = np.repeat(np.cumsum(extent) - extent - least, np.diff(first, append=len(values)))
-    return np.asarray(np.maximum.accumulate(values + lift) - lift)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Groups:
-    """Rows with the same key."""
-
-    order: Ints
-    first: Ints
-    """Where each group starts in that order."""
-    group: Ints
-    """The group of each row."""
-
-    @classmethod
-    def of(cls, keys: Ints) -> Groups:
-        """Groups of equal keys."""
-        order = np.argsort(keys, kind="stable")
-        starts = np.ones(len(keys), dtype=np.bool_)
-        starts[1:] = keys[order][1:] != keys[order][:-1]
-        group = np.empty(len(keys), dtype=np.int64)
-        group[order] = np.cumsum(starts) - 1
-        return cls(order, np.flatnonzero(starts), group)
-
-    @property
-    def places(self) -> Ints:
-        """The place of each row in its group."""
-        places = np.empty(len(self.order), dtype=np.int64)
-        places[self.order] = np.arange(len(self.order)) - self.first[self.group[self.order]]
-        return places
-
-    def least(self, values: NDArray[Any]) -> NDArray[Any]:
-        """For each row the least value in its group."""
-        if not len(values):
-            return values
-        return np.asarray(np.minimum.reduceat(values[self.order], self.first)[self.group])
 
 
 def values_at(column: pl.Series, places: Ints) -> pl.Series:
@@ -372,16 +281,3 @@ def values_at(column: pl.Series, places: Ints) -> pl.Series:
         return column.gather(places)
     indices = pl.Series(places, dtype=pl.Int64).replace(-1, None)
     return column.gather(indices.cast(pl.UInt32))
-
-
-_EXACT_FLOATS = 1 << 53
-
-
-def sums_by(group: Ints, values: NDArray[Any], groups: int) -> Ints:
-    """Exact sums of whole numbers per group."""
-    if len(values) * int(np.abs(values).max(initial=0)) < _EXACT_FLOATS:
-        # Floats add up to the same whole numbers, several times faster.
-        return np.bincount(group, values, minlength=groups).astype(np.int64)
-    sums = np.zeros(groups, dtype=np.int64)
-    np.add.at(sums, group, values)
-    return sums

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -131,8 +130,7 @@ def decode_list(text: str | None) -> list[Any]:
 _NONE = -1
 
 
-@dataclass(frozen=True, eq=False)
-class CollectiveCalls:
+class CollectiveCalls(msgspec.Struct, frozen=True, eq=False):
     """Host calls named as collectives, in the order of the forest."""
 
     node: Nodes

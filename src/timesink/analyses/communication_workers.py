@@ -5,17 +5,14 @@ Only lengths are compared between workers, so their clocks need not agree.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 import polars as pl
 
 from timesink.analyses.columns import (
-    Groups,
-    combine_codes,
     dense_codes,
     device_kinds,
     memoize_per_trace,
@@ -34,7 +31,9 @@ from timesink.analyses.communication_calls import (
     volume,
 )
 from timesink.analyses.steps import bounds_of, find_steps, role_ranges
+from timesink.formats.small_files import DamagedError, decode_small_json
 from timesink.model import intervals
+from timesink.model.arrays import Groups, combine_codes
 from timesink.model.intervals import Flags, Ints
 from timesink.model.schema import KERNEL_KINDS
 from timesink.model.trace import Trace
@@ -152,8 +151,8 @@ def _expected_workers(group: Mapping[str, Any], ranks: Mapping[str, int | None])
         members = {group["src_rank"], group["dst_rank"]}
     elif group["group_ranks"] is not None:
         try:
-            members = set(json.loads(group["group_ranks"]))
-        except (ValueError, TypeError):  # long lists are cut
+            members = set(decode_small_json(group["group_ranks"].encode(), "ranks", "", list))
+        except (DamagedError, TypeError):  # long lists are cut
             members = set()
     else:
         # Nobody says who is in the group: everybody, if it is large enough for that.
@@ -163,8 +162,7 @@ def _expected_workers(group: Mapping[str, Any], ranks: Mapping[str, int | None])
     return sorted(named if size != 1 and seen <= named else seen)
 
 
-@dataclass(frozen=True, eq=False)
-class WorkerSummary:
+class WorkerSummary(msgspec.Struct, frozen=True, eq=False):
     """What of one worker the comparison needs."""
 
     rank: int | None
@@ -174,8 +172,7 @@ class WorkerSummary:
     ranges: pl.DataFrame
 
 
-@dataclass(frozen=True, eq=False)
-class WorkerComparison:
+class WorkerComparison(msgspec.Struct, frozen=True, eq=False):
     """Workers of one span, compared call by call.
 
     Of a single worker nobody can tell how long it waited: then `transfer_ns` and `waiting_ns`
@@ -221,8 +218,7 @@ def mean_over_steps(steps: pl.DataFrame, *columns: str) -> pl.DataFrame:
     return steps.filter(counted).group_by("worker", maintain_order=True).agg(pl.col(columns).mean())
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Ranges:
+class _Ranges(msgspec.Struct, frozen=True, eq=False):
     """The ranges of all workers, those of a call together, in the order of the calls."""
 
     call: Ints

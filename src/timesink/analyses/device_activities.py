@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 import numpy as np
 import polars as pl
 
@@ -17,12 +16,12 @@ from timesink.analyses.columns import (
     host_names,
     memoize_per_trace,
     start_and_end,
-    sums_by,
     values_at,
 )
 from timesink.analyses.forest import OPERATOR, call_forest
 from timesink.analyses.links import link_launches, origin_rows
 from timesink.analyses.steps import step_at
+from timesink.model.arrays import sums_by
 from timesink.model.intervals import Flags, Ints
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
@@ -30,8 +29,7 @@ from timesink.model.trace import Trace
 NO_CALL = -1
 
 
-@dataclass(frozen=True, eq=False)
-class Activities:
+class Activities(msgspec.Struct, frozen=True, eq=False):
     """Kernels, copies, sets and collectives of a trace; arrays have one entry per activity."""
 
     row: Ints
@@ -111,8 +109,7 @@ def _lanes(device: Ints, stream: pl.Series) -> tuple[Ints, pl.DataFrame]:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class Gaps:
+class Gaps(msgspec.Struct, frozen=True, eq=False):
     """Stretches in which nothing of a group ran, between two of its activities."""
 
     start: Ints

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 import numpy as np
 import polars as pl
 
@@ -16,7 +15,6 @@ from timesink.analyses.columns import (
     host_names,
     memoize_per_trace,
     start_and_end,
-    sums_by,
     values_at,
 )
 from timesink.analyses.device_activities import (
@@ -30,6 +28,7 @@ from timesink.analyses.device_activities import (
 from timesink.analyses.forest import OPERATOR, call_forest
 from timesink.analyses.steps import find_steps, role_ranges, step_at
 from timesink.model import intervals, vendors
+from timesink.model.arrays import sums_by
 from timesink.model.intervals import Flags, IntervalSet, Ints
 from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.trace import Trace
@@ -284,8 +283,7 @@ def _complete_steps(trace: Trace) -> IntervalSet:
     return intervals.merge(steps.select("start_ns", "end_ns").to_numpy())
 
 
-@dataclass(frozen=True, eq=False)
-class HoldingCalls:
+class HoldingCalls(msgspec.Struct, frozen=True, eq=False):
     """Calls that hold up their thread: waits for a device, and long runtime calls."""
 
     row: Ints

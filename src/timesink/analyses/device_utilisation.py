@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -317,8 +317,7 @@ _KINDS = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class _DeviceWork:
+class _DeviceWork(msgspec.Struct, frozen=True, eq=False):
     """The busy time of a device, divided by the classes that ran at the same time."""
 
     device: int

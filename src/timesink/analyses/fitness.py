@@ -18,7 +18,6 @@ from timesink.analyses.columns import (
     device_kinds,
     device_numbers,
     event_ranges,
-    grouped_cummax,
     host_columns,
     host_kinds,
     host_lanes,
@@ -33,6 +32,7 @@ from timesink.analyses.links import launching_calls, link_launches
 from timesink.analyses.names import device_word
 from timesink.analyses.steps import cut_steps, find_steps, role_ranges
 from timesink.model import intervals, units
+from timesink.model.arrays import grouped_cummax, run_starts
 from timesink.model.diagnosis import PLAIN
 from timesink.model.fitness import (
     COMPARISON,
@@ -277,7 +277,7 @@ def _outermost(trace: Trace, rows: Ints) -> Ints:
         return rows
     (start, end), lane = start_and_end(host_columns(trace), rows), host_lanes(trace)[0][rows]
     order = np.lexsort((-end, start, lane))
-    first = np.flatnonzero(np.diff(lane[order], prepend=-1))
+    first = run_starts(lane[order])
     latest = grouped_cummax(end[order], first)
     is_inside = np.zeros(len(rows), dtype=np.bool_)
     is_inside[1:] = start[order][1:] < latest[:-1]

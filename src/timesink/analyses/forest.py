@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, TypeAlias, TypeVar
 
+import msgspec
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -29,7 +29,8 @@ from timesink.analyses.columns import (
     values_at,
 )
 from timesink.model import vendors
-from timesink.model.intervals import Flags, Ints
+from timesink.model.arrays import run_slices
+from timesink.model.intervals import Flags, Ints, union_starts
 from timesink.model.schema import HOST_KINDS
 from timesink.model.trace import Trace
 
@@ -47,9 +48,8 @@ def pre_order(thread: Codes, start: Ints, end: Ints, frames: Flags | None = None
     """By thread, start and longest first; of equal ones frames first, then as in the table."""
     frames = np.zeros(len(start), dtype=np.bool_) if frames is None else frames
     by_thread = np.argsort(thread.astype(np.int32), kind="stable")
-    borders = np.flatnonzero(np.diff(thread[by_thread])) + 1
-    parts = []
-    for part in np.split(by_thread, borders):
+    parts = [by_thread[:0]]
+    for part in (by_thread[run] for run in run_slices(thread[by_thread])):
         order = part[np.argsort(start[part], kind="stable")]
         same = start[order[1:]] == start[order[:-1]]
         if same.any():
@@ -61,8 +61,7 @@ def pre_order(thread: Codes, start: Ints, end: Ints, frames: Flags | None = None
     return np.concatenate(parts)
 
 
-@dataclass(frozen=True, slots=True)
-class Nesting:
+class Nesting(msgspec.Struct, frozen=True):
     """How calls lie in one another; arrays have one entry per call, in pre-order."""
 
     parent: Nodes
@@ -76,7 +75,7 @@ def nest_calls(thread: Codes, start: Ints, end: Ints, frames: Flags | None = Non
     frames = np.zeros(len(start), dtype=np.bool_) if frames is None else frames
     depth = np.zeros(len(thread), dtype=np.int64)
     # Numbers of threads need not follow one another: some have no call here.
-    stretches = {int(thread[part.start]): part for part in stretches_of(thread)}
+    stretches = {int(thread[part.start]): part for part in run_slices(thread)}
     for part in stretches.values():
         depth[part] = depth_when_nested(start[part], end[part])
     # The latest call one level up.
@@ -96,14 +95,6 @@ def nest_calls(thread: Codes, start: Ints, end: Ints, frames: Flags | None = Non
         depth[part], crossing[part] = walked.depth, walked.crossing
         self_start[part] = walked.self_start
     return Nesting(parent, depth, crossing, self_start)
-
-
-def stretches_of(thread: Codes) -> Iterator[slice]:
-    """Where each thread lies among calls that are sorted by thread."""
-    borders = [0, *(np.flatnonzero(np.diff(thread)) + 1), len(thread)]
-    for first, last in pairwise(borders):
-        if last > first:
-            yield slice(int(first), int(last))
 
 
 def depth_when_nested(start: Ints, end: Ints) -> Ints:
@@ -161,10 +152,7 @@ def outermost(nodes: Nodes, group: Ints, size: Ints) -> Ints:
     order = np.argsort(group, kind="stable")
     # Groups side by side on one line: calls end where their subtrees do.
     start = group[order] * (len(size) + 1) + nodes[order]
-    reached = np.maximum.accumulate(start + size[nodes[order]])
-    is_outermost = np.ones(len(order), dtype=np.bool_)
-    is_outermost[1:] = start[1:] >= reached[:-1]
-    return np.asarray(order[is_outermost])
+    return np.asarray(order[union_starts(start, start + size[nodes[order]])])
 
 
 def _walk(start: Ints, end: Ints, frames: Flags) -> Nesting:

@@ -9,9 +9,9 @@ carries nothing but an external id belongs to the operator that has it, where no
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
 from timesink.analyses.columns import (
@@ -33,8 +33,7 @@ _CALLS_APART = names_where("calls_apart", value=True)
 """Makers whose profiler shows the calls of a thread in a process of their own, same thread."""
 
 
-@dataclass(frozen=True, eq=False)
-class Links:
+class Links(msgspec.Struct, frozen=True, eq=False):
     """Launches of a trace; -1 where something is not in it."""
 
     calls: Ints

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 import polars as pl
 
@@ -25,6 +25,7 @@ from timesink.analyses.memory_curve import (
     memory_records,
     peak_records,
 )
+from timesink.model.arrays import prefix_sums
 from timesink.model.intervals import Flags, Ints
 from timesink.model.trace import Trace
 
@@ -129,21 +130,20 @@ def _by_name(forest: CallForest, chosen: Flags, moved: pl.DataFrame) -> pl.DataF
     """Sums over the calls of each operator, by the code of its name."""
     moved = moved[np.argsort(moved["node"].to_numpy(), kind="stable")]
     counts = np.bincount(moved["node"].to_numpy(), minlength=len(forest))
-    before = np.concatenate([[0], np.cumsum(counts)])
+    before = prefix_sums(counts)
     node = np.arange(len(forest))
     # In the order of nodes the records of a call, and those of all it calls, are one stretch.
     node = node[chosen & (before[node + forest.size] > before[node])]
     first, self_end, last = before[node], before[node + 1], before[node + forest.size[node]]
     columns = {"code": forest.name[node]}
     for amount in AMOUNTS:
-        sums = np.concatenate([[0], np.cumsum(moved[amount].to_numpy())])
+        sums = prefix_sums(moved[amount].to_numpy())
         columns[amount] = sums[last] - sums[first]
         columns[f"self_{amount}"] = sums[self_end] - sums[first]
     return pl.DataFrame(columns).group_by("code").agg(pl.col(SUMS).sum())
 
 
-@dataclass(frozen=True, eq=False)
-class Blocks:
+class Blocks(msgspec.Struct, frozen=True, eq=False):
     """Blocks by the places of their records in `memory_records`; -1 where there is no record.
 
     First those given back, in that order; then those that stay, in the order they were taken; then

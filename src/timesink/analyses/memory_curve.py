@@ -11,6 +11,7 @@ from timesink.analyses.columns import memoize_per_trace, values_at
 from timesink.analyses.device_utilisation import timeline
 from timesink.analyses.names import device_word
 from timesink.analyses.steps import find_steps, step_at
+from timesink.model.arrays import exclusive_cumsum
 from timesink.model.intervals import Floats, Ints
 from timesink.model.trace import Trace
 from timesink.model.vendors import PRIVATE_TORCH_TYPE, TORCH_DEVICE_WORDS
@@ -38,7 +39,7 @@ def largest_triangles(x: Floats, y: Floats, count: int) -> Ints:
     runs = np.arange(count - 2)
     shortest, longer = divmod(len(x) - 2, len(runs))
     length = np.where(runs < longer, shortest + 1, shortest)
-    first = 1 + np.cumsum(length) - length
+    first = 1 + exclusive_cumsum(length)
     # One row per run, one column per point; the last point again where a run is shorter.
     places = first[:, None] + np.minimum(np.arange(length[0]), length[:, None] - 1)
     rows_x, rows_y = x[places], y[places]

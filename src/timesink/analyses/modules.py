@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 import polars as pl
 
-from timesink.analyses.columns import device_columns, host_columns, memoize_per_trace, sums_by
+from timesink.analyses.columns import device_columns, host_columns, memoize_per_trace
 from timesink.analyses.forest import (
     MODULE,
     STEP,
@@ -23,6 +23,7 @@ from timesink.analyses.forest import (
 from timesink.analyses.links import launching_calls
 from timesink.analyses.names import LIGHTNING, LIGHTNING_MODULE
 from timesink.analyses.operators import node_times, python_frames
+from timesink.model.arrays import latest_true, sums_by
 from timesink.model.intervals import Flags, Ints
 from timesink.model.schema import BUSY_KINDS, MODULE_PREFIX
 from timesink.model.trace import Trace
@@ -39,8 +40,7 @@ ACCUMULATE = "torch::autograd::AccumulateGrad"
 """The call that adds a gradient to that of its parameter."""
 
 
-@dataclass(frozen=True, eq=False)
-class BackwardLinks:
+class BackwardLinks(msgspec.Struct, frozen=True, eq=False):
     """Backward calls, each with everything below it; arrays have one entry per call."""
 
     node: Nodes
@@ -76,7 +76,7 @@ def link_backward(trace: Trace) -> BackwardLinks:
     caller = np.where(forest.parent[node] < 0, -1 - forest.thread[node], forest.parent[node])
     order = np.argsort(caller, kind="stable")
     place = np.arange(len(node))
-    latest = np.maximum.accumulate(np.where(follows[order], -1, place)) if len(node) else place
+    latest = latest_true(~follows[order])
     related = (latest >= 0) & (caller[order] == caller[order[latest]])
     leader = np.empty(len(node), dtype=np.int64)
     leader[order] = order[np.where(related, latest, place)]
@@ -207,8 +207,7 @@ def module_table(trace: Trace) -> pl.DataFrame:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class Modules:
+class Modules(msgspec.Struct, frozen=True, eq=False):
     """Calls of modules, and the rows of the hierarchy they add up to."""
 
     node: Nodes
@@ -364,8 +363,7 @@ def python_table(trace: Trace) -> pl.DataFrame:
 # The backward pass of every module call: from the first to the last of its backward calls.
 
 
-@dataclass(frozen=True, eq=False)
-class BackwardPasses:
+class BackwardPasses(msgspec.Struct, frozen=True, eq=False):
     """Backward passes of module calls, and the backward calls that belong to them."""
 
     module: Nodes

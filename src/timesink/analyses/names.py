@@ -13,7 +13,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from timesink.analyses.columns import device_columns, encode, memoize_per_trace
-from timesink.model import csv_rows, vendors
+from timesink.model import vendors
+from timesink.model.data_files import csv_rows
 from timesink.model.trace import Trace
 from timesink.model.vendors import DEVICE_WORD_OF
 

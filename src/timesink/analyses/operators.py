@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+import msgspec
 import numpy as np
 import polars as pl
 
@@ -15,7 +16,6 @@ from timesink.analyses.columns import (
     host_kinds,
     memoize_per_trace,
     start_and_end,
-    sums_by,
 )
 from timesink.analyses.forest import (
     ROLE_NAMES,
@@ -29,6 +29,7 @@ from timesink.analyses.forest import (
 from timesink.analyses.links import Links, link_launches
 from timesink.analyses.names import has_tensor_cores, is_eligible, tensor_core_use, without_address
 from timesink.model import intervals
+from timesink.model.arrays import sums_by
 from timesink.model.intervals import Flags, Ints
 from timesink.model.schema import BUSY_KINDS, KERNEL_KINDS
 from timesink.model.trace import Trace
@@ -36,8 +37,7 @@ from timesink.model.trace import Trace
 _LONGEST_LINE = 1 << 62
 
 
-@dataclass(frozen=True, eq=False)
-class NodeTimes:
+class NodeTimes(msgspec.Struct, frozen=True, eq=False):
     """Times of every call of the forest; those merged into another call have none of their own."""
 
     host_total: Ints
@@ -138,8 +138,7 @@ _MAX_FRAMES = 128
 """Of a call stack, from the innermost call on."""
 
 
-@dataclass(frozen=True, eq=False)
-class PythonFrames:
+class PythonFrames(msgspec.Struct, frozen=True, eq=False):
     """Calls of Python functions and modules, and the chains of callers they add up to."""
 
     calls: NestedCalls

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 import polars as pl
 
-from timesink.analyses.behaviour import BehaviourCounts, count_behaviour
+from timesink.analyses.behaviour.summary import BehaviourCounts, count_behaviour
 from timesink.analyses.columns import event_ranges
 from timesink.analyses.kernels.calls import call_time, kernel_calls, sampling_of, with_weights
 from timesink.model import intervals
@@ -18,8 +17,7 @@ _NOT_WORK = ("trace", "instant")
 """Host kinds that frame or mark a recording and do not belong to its span."""
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(msgspec.Struct, frozen=True):
     """From the first start to the last end, in ns; both zero when there is nothing."""
 
     start_ns: int = 0
@@ -30,8 +28,7 @@ class Span:
         return self.end_ns - self.start_ns
 
 
-@dataclass(frozen=True, slots=True)
-class KernelTime:
+class KernelTime(msgspec.Struct, frozen=True):
     """Time of the launches on one device; times of different devices are never added."""
 
     host: str | None
@@ -39,8 +36,7 @@ class KernelTime:
     total_ns: int
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
+class Summary(msgspec.Struct, frozen=True):
     """Counts and times of one trace."""
 
     events: int

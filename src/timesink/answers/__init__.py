@@ -1,1 +1,4 @@
-"""One builder per question: which analyses answer it, its values and its document."""
+"""One builder per question: which analyses answer it, its values and its document.
+
+Nothing is computed here that an analysis could, and nothing printed.
+"""

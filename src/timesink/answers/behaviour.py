@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import polars as pl
 
-from timesink.analyses.behaviour import (
-    Classes,
+from timesink.analyses.behaviour.calls import without_recorders_ranges
+from timesink.analyses.behaviour.classes import Classes, load_classes
+from timesink.analyses.behaviour.summary import (
     counter_summary,
     distinct_texts,
     function_summary,
-    load_classes,
     metric_summary,
 )
-from timesink.analyses.behaviour.calls import without_recorders_ranges
 from timesink.analyses.behaviour.table import behaviour_table
-from timesink.analyses.cycles import Cycles
 from timesink.analyses.cycles.search import find_cycles
+from timesink.analyses.cycles.spans import Cycles
 from timesink.answers.tables import short_labels
 from timesink.answers.views import listed_table
-from timesink.comparison.inputs import with_faults
+from timesink.comparison.reading import with_faults
 from timesink.errors import UnreadableError, UsageError
-from timesink.formats import Progress
+from timesink.formats.read_options import Progress
 from timesink.model import units
 from timesink.model.schema import HOST_DEVICE
 from timesink.model.trace import Trace
@@ -37,8 +36,7 @@ from timesink.sources.opening import open_trace
 SCHEMA = "timesink/behaviour/1"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BehaviourReport:
+class BehaviourReport(msgspec.Struct, frozen=True, eq=False):
     """The behaviour of a run, and how its cycles were found."""
 
     source: str
@@ -47,7 +45,7 @@ class BehaviourReport:
     notes: tuple[str, ...] = ()
     cycles: Cycles | None = None
     """None where the source is a behaviour table, which does not say."""
-    classes: Classes = field(default_factory=load_classes)
+    classes: Classes = msgspec.field(default_factory=load_classes)
     """Which counters matter to which functions."""
 
     def to_dict(self) -> dict[str, Any]:

@@ -4,37 +4,36 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import polars as pl
 
-from timesink.analyses.cycles import SCHEMA as SCHEMA_OF_CYCLES
-from timesink.analyses.cycles import Candidate, Cycles, has_host_spans
 from timesink.analyses.cycles.search import cycle_summary, find_cycles
+from timesink.analyses.cycles.spans import SCHEMA as SCHEMA_OF_CYCLES
+from timesink.analyses.cycles.spans import Candidate, Cycles, has_host_spans
 from timesink.analyses.damage import refusing_damage
 from timesink.analyses.fitness import recording_fitness
 from timesink.analyses.names import short_kernel_name
 from timesink.answers.fitness import fitness_of_sides, fitness_sections
 from timesink.answers.views import listed_table
 from timesink.errors import TimesinkError
-from timesink.formats import Progress, is_folder
+from timesink.formats.read_options import Progress
 from timesink.formats.small_files import encode_json
 from timesink.model import units
 from timesink.model.fitness import FIT, STEP_TIME, Fitness
 from timesink.output.blocks import Curve, Curves, Document, Section, Table, Text
 from timesink.output.names import cut_end
-from timesink.sources import display_place, place_of
-from timesink.sources.discovery import distinct_labels
-from timesink.sources.opening import find_chosen, open_each, open_trace
+from timesink.sources.discovery import Input, distinct_labels, input_of
+from timesink.sources.opening import open_each, open_trace
 
 SCHEMA = "timesink/cycles/1"
 _SHARES = ("confidence", "coverage", "likeness")
 
 
-@dataclass(frozen=True, slots=True)
-class CycleRun:
+class CycleRun(msgspec.Struct, frozen=True):
     """The cycles of one recording."""
 
     source: str
@@ -69,8 +68,7 @@ class CycleRun:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class CycleReport:
+class CycleReport(msgspec.Struct, frozen=True):
     """The cycles of everything at a path."""
 
     path: str
@@ -103,7 +101,7 @@ class CycleReport:
 
 
 def cycles(
-    path: str | Path,
+    path: str | Path | Input,
     *,
     marker: str | None = None,
     by: str | None = None,
@@ -124,15 +122,19 @@ def cycles(
     >>> found.runs[0].cycles.anchor, found.table.height
     ('ProfilerStep', 2)
     """
-    place = place_of(path)
-    if isinstance(place, Path) and is_folder(place):
-        trace = open_trace(place)
+    source = input_of(path, worker=worker, span=span, rank=rank)
+    if source.exported is not None:
+        trace = open_trace(source)
         run_cycles = find_cycles(trace, marker=marker, by=by, pid=pid)
         run = CycleRun(
-            str(path), place.name, run_cycles, cycle_summary(run_cycles), recording_fitness(trace)
+            str(source.source),
+            source.exported.name,
+            run_cycles,
+            cycle_summary(run_cycles),
+            recording_fitness(trace),
         )
-        return CycleReport(str(path), (run,))
-    chosen = find_chosen(place, worker=worker, span=span, rank=rank)
+        return CycleReport(str(source.source), (run,))
+    chosen = source.recordings
     labels = distinct_labels(chosen) if len(chosen) > 1 else [chosen[0].path.name]
     opened = open_each(chosen, cache=cache, jobs=jobs, progress=progress)
     runs: list[CycleRun] = []
@@ -146,11 +148,11 @@ def cycles(
         except TimesinkError as why:
             refused.append(why)
         else:
-            fitness, source = recording_fitness(opened_trace.trace), opened_trace.recording.source
-            runs.append(CycleRun(source, label, run_cycles, cycle_summary(run_cycles), fitness))
+            fitness, file = recording_fitness(opened_trace.trace), opened_trace.recording.source
+            runs.append(CycleRun(file, label, run_cycles, cycle_summary(run_cycles), fitness))
     if not runs:
         raise refused[0]
-    return CycleReport(display_place(place), tuple(runs), tuple(refused))
+    return CycleReport(source.label, tuple(runs), tuple(refused))
 
 
 _NAME = 72

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from timesink.analyses.behaviour import BehaviourCounts
+from timesink.analyses.behaviour.summary import BehaviourCounts
 from timesink.analyses.fitness import BACKLOG
 from timesink.analyses.kernels.calls import sampling_of
 from timesink.analyses.summary import Summary

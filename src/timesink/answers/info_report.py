@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 import statistics
-import time
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-from polars.lazyframe.in_process import InProcessQuery
+import msgspec
 
 from timesink.analyses.fitness import recording_fitness
-from timesink.analyses.operators import with_call_stacks
 from timesink.analyses.summary import Summary, sampled_counters, sampled_span_ns, summarise
-from timesink.errors import QueryError, QueryLimitError
 from timesink.model import units
 from timesink.model.fitness import FIT, Fitness
 from timesink.model.health import HealthEntry, merge_entries
 from timesink.model.recorded_run import WHOLE_PROGRAM, RecordedRun, RunOverhead
-from timesink.model.schema import TABLES
 from timesink.model.trace import Metadata, Trace
 from timesink.model.units import amount, from_to
-from timesink.sources.opening import Opened
+from timesink.sources.ab_folder import refuse_ab
+from timesink.sources.discovery import Input
+from timesink.sources.opening import Opened, open_each, open_trace
+from timesink.sources.run_facts import plain_recording
 
 SCHEMA = "timesink/info/1"
 _COUNTS = (
@@ -37,8 +34,7 @@ _COUNTS = (
 _OF_DEVICE = ("id", "name", "memory_bytes", "compute_capability", "multiprocessors")
 
 
-@dataclass(frozen=True, slots=True)
-class TraceInfo:
+class TraceInfo(msgspec.Struct, frozen=True):
     """One trace: what it says about itself and what was counted."""
 
     metadata: Metadata
@@ -90,8 +86,7 @@ class TraceInfo:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Info:
+class Info(msgspec.Struct, frozen=True):
     """Everything found at a path."""
 
     path: str
@@ -141,6 +136,17 @@ def describe_trace(trace: Trace) -> TraceInfo:
         trace.has_only_counters,
         recording_fitness(trace),
     )
+
+
+def describe_input(source: Input, **reading: Any) -> Info:
+    """What a recording, a folder of them or unprofiled steps alone hold; `reading` says how to."""
+    refuse_ab(Path(source.source))
+    plain = plain_recording(source.place) if isinstance(source.place, Path) else None
+    if plain is not None:
+        return Info(str(source.source), (describe_trace(plain),))
+    if source.exported is not None:
+        return Info(str(source.source), (describe_trace(open_trace(source)),))
+    return describe_folder(source.label, open_each(source.recordings, **reading))
 
 
 def describe_folder(path: str, opened: Iterable[Opened]) -> Info:
@@ -196,100 +202,6 @@ def _totals(parts: Sequence[dict[str, Any]], traces: Sequence[TraceInfo]) -> dic
         "device_span_us": sum(part["device_span_us"] for part in parts),
         "device_busy_us": sum(part["device_busy_us"] for part in parts),
     }
-
-
-_CHANGE = re.compile(r"^\s*(?:alter|create|delete|drop|insert|truncate|update)\b", re.IGNORECASE)
-
-
-_TEXT_OR_COMMENT = re.compile(r"'(?:[^']|'')*'|--[^\n]*|/\*.*?\*/", re.DOTALL)
-_READS_FILES = re.compile(r"\b((?:read|scan)_\w+)[\"`]?\s*\(", re.IGNORECASE)
-_RECURSIVE = re.compile(r"\bwith\s+recursive\b", re.IGNORECASE)
-_OPERATOR = re.compile(r"[-+*/%=<>|&]|\b(?:and|or|not|case|union|join|select)\b", re.IGNORECASE)
-_MAX_OPERATORS = 500
-"""Plans of more take minutes, and of many more all of the stack."""
-QUERY_ROWS = 5_000_000
-"""Of an answer; a table of so many takes minutes to write as text."""
-QUERY_SECONDS = 60.0
-_BUFFER = 0.25
-"""Of the memory of a query, for its answer, which is read and written in other forms."""
-_CANCELLED: list[InProcessQuery] = []
-"""Polars panics where nobody is there any more to whom it can say that it stopped."""
-
-
-@dataclass(frozen=True)
-class QueryLimits:
-    """What a query may take."""
-
-    rows: int = QUERY_ROWS
-    seconds: float = QUERY_SECONDS
-    memory_bytes: int | None = None
-    """Of its answer a quarter of this; None: not limited. Who runs it in a process of its own,
-    as the command does, limits what it takes meanwhile."""
-
-
-def run_query(trace: Trace, sql: str, limits: QueryLimits | None = None) -> pl.DataFrame:
-    """The answer to a SQL query, which sees the tables of the trace and nothing else.
-
-    Raises QueryError where it cannot be answered, QueryLimitError where not within the limits.
-    """
-    limits = limits or QueryLimits()
-    code = _TEXT_OR_COMMENT.sub(lambda match: "''" if match[0][0] == "'" else " ", sql)
-    if _CHANGE.match(code):
-        raise QueryError("queries cannot change a trace", 'example: "select * from steps"')
-    reading = _READS_FILES.search(code)
-    if reading:
-        only = f"a query sees the tables of the recording only, not {reading[1]}"
-        raise QueryError(only, f"the tables are {', '.join(TABLES)}")
-    if _RECURSIVE.search(code):
-        raise QueryError("a query cannot be recursive", "ask again without `recursive`")
-    if len(_OPERATOR.findall(code)) > _MAX_OPERATORS:
-        problem = f"a query of more than {_MAX_OPERATORS} operators takes too long"
-        raise QueryError(problem, "use `in (...)`, `between` or several queries")
-    trace = with_call_stacks(trace) if "call_stack" in sql.lower() else trace
-    # SQL's text functions know nothing of dictionary-encoded text.
-    plain = pl.col(pl.Categorical, pl.Enum).cast(pl.String)
-    context = pl.SQLContext({name: trace.lazy(name).with_columns(plain) for name in TABLES})
-    try:
-        planned = context.execute(sql, eager=False)
-        running = planned.head(limits.rows + 1).collect(background=True)
-        answer = _within_time(running, limits.seconds)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        reason = lines[0].partition("; valid columns")[0] if lines else type(error).__name__
-        raise QueryError(f"the query cannot be answered: {reason}", _hint(error, sql)) from None
-    if answer.height > limits.rows:
-        raise QueryLimitError(
-            f"the result has more than {limits.rows} rows",
-            "add a limit to the query, or allow more with --limit ROWS",
-        )
-    size = answer.estimated_size()
-    if limits.memory_bytes is not None and size > _BUFFER * limits.memory_bytes:
-        problem = f"the answer takes {units.brief_bytes(size)}, more than a quarter of --max-memory"
-        raise QueryLimitError(problem, "ask for fewer columns or rows, or allow more with it")
-    # A literal such as 100.0 makes everything it touches a decimal; nobody means that.
-    return answer.cast({pl.Decimal: pl.Float64})
-
-
-def _within_time(running: InProcessQuery, most_seconds: float) -> pl.DataFrame:
-    until, pause = time.monotonic() + most_seconds, 0.0005
-    while (answer := running.fetch()) is None:
-        if time.monotonic() > until:
-            running.cancel()
-            _CANCELLED.append(running)
-            problem = f"the query took longer than {most_seconds:g} s"
-            hint = "filter rows before they are joined, or allow more with --timeout S"
-            raise QueryLimitError(problem, hint)
-        time.sleep(pause)
-        pause = min(2 * pause, 0.05)
-    return answer
-
-
-def _hint(error: Exception, sql: str) -> str:
-    """Columns of the tables the query names when it is about a column, else the tables."""
-    named = [name for name in TABLES if re.search(rf"\b{name}\b", sql, re.IGNORECASE)]
-    if "column" in str(error) and named:
-        return "; ".join(f"columns of {name}: {', '.join(TABLES[name].schema)}" for name in named)
-    return f"the tables are {', '.join(TABLES)}"
 
 
 # What a recorder says about a run, and what it sampled, in words.

@@ -1,4 +1,8 @@
-"""Tables of an analysis as blocks: every column that says something, the main ones marked."""
+"""A table once: the frame of a view and its columns, and every form in which it leaves.
+
+Programs get JSON, CSV and frames with every column; people get a block with those that say
+something, the main ones marked.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import msgspec
 import polars as pl
+from msgspec import structs
 from msgspec.structs import replace
 
 from timesink.analyses.kernels.families import distinguish_names
@@ -15,9 +21,21 @@ from timesink.analyses.modules import PREFIX
 from timesink.analyses.names import short_kernel_name
 from timesink.analyses.ranks.own_time import ranges_of
 from timesink.answers.views import Absent, ColumnSpec, View, find_view
+from timesink.errors import UsageError
+from timesink.model import units
 from timesink.output import blocks
+from timesink.output.json import frame_csv
 from timesink.output.names import told_apart
-from timesink.output.numbers import column, join_cells, kind_of, numbers, texts_of, words
+from timesink.output.numbers import (
+    column,
+    is_length,
+    is_ratio,
+    join_cells,
+    kind_of,
+    numbers,
+    texts_of,
+    words,
+)
 
 _COLUMN = re.compile(r"`([a-z_]+)_us`")
 _SHORT: Mapping[str, Callable[[str], str]] = {
@@ -48,60 +66,258 @@ _NEEDED = 3
 """Columns of a table that was asked for may be spared as late as this says."""
 
 
-def table_block(
-    frame: pl.DataFrame,
-    view: str,
-    *,
-    start_ns: int = 0,
-    rows: int | None = None,
-    full_total: float | None = None,
-    of: pl.DataFrame | None = None,
-    ordered: bool = True,
-) -> blocks.Table:
-    """A table of `timesink.answers.views.VIEWS` with its columns explained.
+class ViewTable(msgspec.Struct, frozen=True, eq=False):
+    """The rows of a view, and each form of them.  Columns and their order are those of the view."""
 
-    Points in time are counted from `start_ns`; of a long table the first `rows` are shown, and
-    shares are of all rows, of the table `of` where these are some of it, or of a `full_total` of
-    more than the table.  What people look at first comes first, unless not `ordered`.
-    """
-    about = find_view(view)
-    # The column of which each row is a part.
-    names = (name for name in about.share_of if name in frame.columns)
-    every = frame if of is None else of
-    measure = next((name for name in names if (every[name].sum() or 0) > 0), None)
-    order: str | None = None
-    if ordered and about.largest in frame.columns:
-        order = about.largest
-        frame = frame.sort(order, descending=True, nulls_last=True, maintain_order=True)
-    elif ordered and measure is not None and frame[measure].is_sorted(descending=True):
-        order = measure
-    top_rows = frame if rows is None else frame.head(rows)
-    by_title = _by_title(frame, about)
-    columns: list[blocks.Column] = []
-    for group in by_title:
-        if group[0] == measure:
-            total = float(every[measure].sum()) if full_total is None else full_total
-            parts = tuple(round((value or 0) / total, 6) for value in top_rows[measure])
-            is_all = of is None and full_total is None
-            basis = "all rows" if is_all else "everything, including what is not in this table"
-            help_text = f"share of the {_column_words(measure)} time of {basis}"
+    view: View
+    frame: pl.DataFrame
+    """As the analysis makes it: every column, lengths of time in nanoseconds."""
+    total_ns: float | None = None
+    """What shares are of, where that is more than all rows."""
+    absent: Absent | None = None
+    """Why it is empty, where the view does not say."""
+    of: pl.DataFrame | None = None
+    """All rows, where these are some of them: shares are still of all."""
+
+    def pick(self, sort: str | None, fits: str | None) -> ViewTable:
+        """Rows that hold a text in a column, ordered by a column: `host_self` or its full name.
+
+        Numbers come with the largest first, texts in their order.
+        """
+        picked = _sorted_by(_fitting(self.frame, fits), sort)
+        return replace(self, frame=picked, of=self.frame if fits else None)
+
+    @property
+    def why_empty(self) -> str:
+        """Why it has no rows, and what to try; nothing where it has some."""
+        absent = self.absent or self.view.absent
+        return "; ".join(filter(None, (absent.reason, absent.hint))) * self.frame.is_empty()
+
+    def to_text(self, form: str, top: int | None = None) -> str:
+        """Every column as JSON or CSV, for programs; CSV has no lists."""
+        rows = in_microseconds(self.frame if top is None else self.frame.head(top))
+        return rows.write_json() if form == "json" else frame_csv(lists_as_text(rows))
+
+    def block(
+        self, *, start_ns: int = 0, rows: int | None = None, ordered: bool = True
+    ) -> blocks.Table:
+        """What people see of it, with its columns explained.
+
+        Points in time are counted from `start_ns`; of a long table the first `rows` are shown.
+        What people look at first comes first, unless not `ordered`.
+        """
+        view, frame = self.view, _for_people(self.frame, self.view.name)
+        # The column of which each row is a part.
+        names = (name for name in view.share_of if name in frame.columns)
+        every = frame if self.of is None else self.of
+        measure = next((name for name in names if (every[name].sum() or 0) > 0), None)
+        # Those of operators are of all device work, where any of it is theirs.
+        total_ns = self.total_ns if measure in view.share_of[:1] else None
+        order: str | None = None
+        if ordered and view.largest in frame.columns:
+            order = view.largest
+            frame = frame.sort(order, descending=True, nulls_last=True, maintain_order=True)
+        elif ordered and measure is not None and frame[measure].is_sorted(descending=True):
+            order = measure
+        top_rows = frame if rows is None else frame.head(rows)
+        by_title = _by_title(frame, view)
+        columns: list[blocks.Column] = []
+        for group in by_title:
+            if group[0] == measure:
+                total = float(every[measure].sum()) if total_ns is None else total_ns
+                parts = tuple(round((value or 0) / total, 6) for value in top_rows[measure])
+                is_all = self.of is None and total_ns is None
+                basis = "all rows" if is_all else "everything, including what is not in this table"
+                help_text = f"share of the {_column_words(measure)} time of {basis}"
+                columns.append(
+                    blocks.Column(
+                        "share", "share", "share", blocks.Numbers(parts), help_text, bar=True
+                    )
+                )
+            new_column = _column(view.name, top_rows, group, view.columns[group[0]], start_ns)
+            # Text that is too wide loses what stands last.
             columns.append(
-                blocks.Column("share", "share", "share", blocks.Numbers(parts), help_text, bar=True)
+                structs.replace(
+                    new_column, spare=max(len(columns) - 1, 0) if new_column.main else 0
+                )
             )
-        new_column = _column(view, top_rows, group, about.columns[group[0]], start_ns)
-        # Text that is too wide loses what stands last.
-        columns.append(
-            replace(new_column, spare=max(len(columns) - 1, 0) if new_column.main else 0)
+        return blocks.Table(
+            id=view.name,
+            title=view.title,
+            columns=tuple(columns),
+            rows=top_rows.height,
+            total_rows=frame.height,
+            note="" if frame.height else sentence(self.absent or view.absent),
+            sort=None if order is None else blocks.Sort(order),
         )
-    return blocks.Table(
-        id=view,
-        title=about.title,
-        columns=tuple(columns),
-        rows=top_rows.height,
-        total_rows=frame.height,
-        note="" if frame.height else sentence(about.absent),
-        sort=None if order is None else blocks.Sort(order),
+
+
+# Tables as rows of plain values, times in microseconds.
+
+_UNIT = re.compile("_(ns|bytes|pct)$")
+_DIGITS = 6
+"""Decimals of numbers that were divided: beyond them is only noise."""
+
+
+def to_rows(frame: pl.DataFrame, top: int | None = None) -> list[dict[str, Any]]:
+    """Rows with the unit of each number in its key."""
+    rows = frame if top is None else frame.head(top)
+    return in_microseconds(rows).to_dicts()
+
+
+def view_rows(view: str, subject: object, top: int | None = None) -> list[dict[str, Any]]:
+    """Rows of a view, of what its analysis takes: a trace, a run played again, a set of ranks."""
+    return to_rows(find_view(view).analysis(subject), top)
+
+
+def in_microseconds(frame: pl.DataFrame) -> pl.DataFrame:
+    """The table as users get it: lengths of time in microseconds, named so; text as text.
+
+    A device that the recording does not name is null.
+    """
+    return frame.select(_json_column(name, dtype) for name, dtype in frame.schema.items())
+
+
+def _fitting(frame: pl.DataFrame, fits: str | None) -> pl.DataFrame:
+    """Rows that hold a text, in any case."""
+    if not fits:
+        return frame
+    texts = (pl.String, pl.Categorical, pl.Enum)
+    named = [name for name, dtype in frame.schema.items() if isinstance(dtype, texts)]
+    holds = (pl.col(name).cast(pl.String).str.to_lowercase() for name in named)
+    wanted = pl.any_horizontal(column.str.contains(fits.lower(), literal=True) for column in holds)
+    rows = frame.filter(wanted.fill_null(value=False)) if named else frame.clear()
+    if rows.is_empty() and not frame.is_empty():
+        raise UsageError(f"no row holds {fits!r}", "try a part of the name with --filter")
+    return rows
+
+
+def _sorted_by(frame: pl.DataFrame, sort: str | None) -> pl.DataFrame:
+    if not sort:
+        return frame
+    column_of = {name: name for name in frame.columns}
+    column_of |= {user_name(name): name for name in column_of} | {
+        _UNIT.sub("", name): name for name in column_of
+    }
+    if sort not in column_of:
+        column_names = ", ".join(map(user_name, frame.columns))
+        raise UsageError(f"the table has no column {sort!r}", f"sort by one of {column_names}")
+    largest = frame.schema[column_of[sort]].is_numeric()
+    return frame.sort(column_of[sort], descending=largest, nulls_last=True, maintain_order=True)
+
+
+def lists_as_text(frame: pl.DataFrame) -> pl.DataFrame:
+    """The table with lists of names and numbers written out, for formats without lists."""
+    lists = pl.col(pl.List(pl.String), pl.List(pl.Int64))
+    return frame.with_columns(lists.cast(pl.List(pl.String)).list.join(" "))
+
+
+def user_name(name: str) -> str:
+    """The name under which users get a column."""
+    return f"{name.removesuffix('_ns')}_us" if is_length(name) else name
+
+
+def microseconds(ns: float | None) -> float | None:
+    """A length of time in microseconds, without the noise of dividing."""
+    return None if ns is None else round(ns / 1000, _DIGITS)
+
+
+def percent(ratio: float | None) -> float | None:
+    """A ratio in percent, without the noise of multiplying."""
+    return None if ratio is None else round(100 * ratio, _DIGITS)
+
+
+def _json_column(name: str, dtype: pl.DataType) -> pl.Expr:
+    column = pl.col(name)
+    if isinstance(dtype, pl.Categorical | pl.Enum):
+        return column.cast(pl.String)
+    if is_length(name):
+        # Whole nanoseconds have three decimals, and the nearest float prints them.
+        decimals = 3 if dtype.is_integer() else _DIGITS
+        return (column / 1000).round(decimals).alias(user_name(name))
+    if dtype.is_float() and not is_ratio(name):
+        return column.round(_DIGITS)
+    if name == "device" and dtype.is_integer():
+        return pl.when(column >= 0).then(column).alias(name)
+    return column
+
+
+# Tables about ranks as people read them: kinds of groups by name, many ranks as ranges.
+
+_KINDS: Mapping[str | None, str] = {
+    "dp": "data parallel",
+    "tp": "tensor parallel",
+    "pp": "pipeline",
+    "ep": "expert parallel",
+    "cp": "context parallel",
+    "mp": "model parallel",
+    "world": "all ranks",
+    None: "-",
+}
+_MAX_RANGES, _MAX_NAMED = 6, 8
+
+
+def _for_people(frame: pl.DataFrame, view: str) -> pl.DataFrame:
+    """A table as people read it, where that is another one."""
+    return frame if view not in _FOR_PEOPLE or frame.is_empty() else _FOR_PEOPLE[view](frame)
+
+
+def _kinds_in_words(column_name: str) -> pl.Expr:
+    """What process groups of a kind are for."""
+    return pl.col(column_name).map_elements(
+        lambda kind: _KINDS.get(kind, kind or "-"), return_dtype=pl.String, skip_nulls=True
     )
+
+
+def _groups_in_words(frame: pl.DataFrame) -> pl.DataFrame:
+    members = [ranges_of(ranks, _MAX_RANGES) for ranks in frame["ranks"].to_list()]
+    return frame.with_columns(
+        _kinds_in_words("kind"),
+        pl.Series("ranks", members, pl.String),
+        pl.col("calls").round().cast(pl.Int64, strict=False),
+    )
+
+
+def _once_per_clock(frame: pl.DataFrame) -> pl.DataFrame:
+    """Ranks of one host have one clock."""
+    if frame["clock"].n_unique() == frame.height:
+        return frame
+    members = frame.group_by("clock", maintain_order=True).agg(pl.col("rank"))
+    ranks = [ranges_of(clock_ranks, _MAX_RANGES) for clock_ranks in members["rank"].to_list()]
+    clock_rows = frame.unique("clock", keep="first", maintain_order=True)
+    return clock_rows.with_columns(pl.Series("rank", ranks, pl.String)).drop("worker")
+
+
+def _ranks_listed(frame: pl.DataFrame) -> pl.DataFrame:
+    """Of many ranks the first are named."""
+    return frame.with_columns(
+        pl.Series(
+            side, [units.join_names(names or [], _MAX_NAMED) for names in frame[side].to_list()]
+        )
+        for side in ("present", "missing")
+        if side in frame.columns
+    )
+
+
+_FOR_PEOPLE: Mapping[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
+    "efficiency": lambda frame: frame.with_columns(
+        pl.col("shape", "types").replace("", None)  # Scalars, and lists that are not recorded.
+    ),
+    # Ranks by the wait they cause.
+    "ranks": lambda frame: frame.sort(
+        "wait_caused_ns", descending=True, nulls_last=True, maintain_order=True
+    ),
+    "collectives-matched": lambda frame: frame.with_columns(_kinds_in_words("group_kind")),
+    "rank-groups": lambda frame: frame.with_columns(
+        pl.col("apart").list.join(" ").replace("", None)
+    ),
+    "process-groups": _groups_in_words,
+    "clocks": _once_per_clock,
+    "mismatches": _ranks_listed,
+}
+
+
+# Blocks.
 
 
 def frame_document(frame: pl.DataFrame) -> blocks.Document:
@@ -125,8 +341,12 @@ def frame_document(frame: pl.DataFrame) -> blocks.Document:
 
 def table_document(table: blocks.Table, lead: str = "") -> blocks.Document:
     """One table alone, with no more around it than a line: names are cut before a column goes."""
-    columns = tuple(replace(column, spare=min(column.spare, _NEEDED)) for column in table.columns)
-    section = blocks.Section("table", "", (replace(table, title="", columns=columns),), lead)
+    columns = tuple(
+        structs.replace(column, spare=min(column.spare, _NEEDED)) for column in table.columns
+    )
+    section = blocks.Section(
+        "table", "", (structs.replace(table, title="", columns=columns),), lead
+    )
     return blocks.Document("table", table.title, "", "", sections=(section,))
 
 

@@ -6,19 +6,20 @@ A new analysis is one row of the first, and its columns are rows of the second.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+import msgspec
+
 from timesink.errors import UsageError
-from timesink.model import csv_rows
+from timesink.model.data_files import csv_rows
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from timesink.analyses.ranks import RankSet
+    from timesink.analyses.ranks.rank_set import RankSet
     from timesink.model.trace import Trace
     from timesink.output.blocks import Table
 
@@ -26,8 +27,7 @@ if TYPE_CHECKING:
 # Why a table or a section is empty, and what to record to fill it.
 
 
-@dataclass(frozen=True, slots=True)
-class Absent:
+class Absent(msgspec.Struct, frozen=True):
     """The reason, and what to try; the hint is empty where nothing is amiss."""
 
     reason: str
@@ -77,8 +77,7 @@ NO_SHAPES_HERE = Absent(
 NO_STRAGGLERS = Absent("no rank is a straggler")
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnSpec:
+class ColumnSpec(msgspec.Struct, frozen=True):
     """One column of a table: a row of `columns.csv`."""
 
     meaning: str
@@ -119,8 +118,7 @@ def load(place: str, package: str) -> Any:
     return getattr(import_module(f"{package}.{module}"), name)
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(msgspec.Struct, frozen=True):
     """One table: a row of `views.csv`."""
 
     name: str
@@ -134,7 +132,7 @@ class View:
     """People see rows ordered by this column, the largest first."""
     brief: tuple[str, ...] = ()
     """Columns of the short answer, where these are not the main ones."""
-    groups: Mapping[str, Mapping[str, bool]] = field(default_factory=dict)
+    groups: Mapping[str, Mapping[str, bool]] = msgspec.field(default_factory=dict)
     """Arguments of the analysis for each `--group-by`."""
 
     @property
@@ -144,7 +142,7 @@ class View:
     @property
     def per_span(self) -> bool:
         """Whether the analysis takes all ranks of a run instead of one trace."""
-        return self.place.startswith("ranks:")
+        return self.place.startswith("ranks.")
 
     @property
     def is_played(self) -> bool:
@@ -165,7 +163,7 @@ class View:
     def table(self, trace: Trace, group_by: str = "", ranks: RankSet | None = None) -> pl.DataFrame:
         """The table of a trace, or of all ranks of its run for one that compares them."""
         if self.per_span:
-            from timesink.analyses.ranks import ranks_of_traces  # noqa: PLC0415 - few need it
+            from timesink.analyses.ranks.rank_set import ranks_of_traces  # noqa: PLC0415 - few need it
 
             traces = {trace.metadata.worker or "worker0": trace}
             return self.analysis(ranks or ranks_of_traces(traces))
@@ -182,28 +180,28 @@ _OPERATOR_GROUPS: Mapping[str, Mapping[str, bool]] = {
 GROUPS = tuple(_OPERATOR_GROUPS)
 
 
-_NAMED = {name: value for name, value in vars().items() if isinstance(value, Absent)}
-VIEWS: Mapping[str, View] = {
-    row["name"]: View(
-        row["name"],
+_ROWS = {row["name"]: row for row in csv_rows(Path(__file__).with_name("views.csv"))}
+VIEWS = tuple(_ROWS)
+"""The names of all tables."""
+
+
+@cache
+def find_view(name: str) -> View:
+    """The table of this name."""
+    if name not in _ROWS:
+        raise UsageError(f"there is no table {name!r}", f"choose one of {', '.join(VIEWS)}")
+    row = _ROWS[name]
+    return View(
+        name,
         row["title"],
         row["analysis"],
-        _NAMED[row["absent"]],
+        globals()[row["absent"]],
         tuple(row["share_of"].split()),
         tuple(row["hidden"].split()),
         row["largest"],
         tuple(row["brief"].split()),
-        _OPERATOR_GROUPS if row["name"] == "operators" else {},
+        _OPERATOR_GROUPS if name == "operators" else {},
     )
-    for row in csv_rows(Path(__file__).with_name("views.csv"))
-}
-
-
-def find_view(name: str) -> View:
-    """The table of this name."""
-    if name not in VIEWS:
-        raise UsageError(f"there is no table {name!r}", f"choose one of {', '.join(VIEWS)}")
-    return VIEWS[name]
 
 
 def check_group(group_by: str, view: str | None = None) -> None:
@@ -215,7 +213,7 @@ def check_group(group_by: str, view: str | None = None) -> None:
             f"nothing can be grouped by {group_by!r}", f"choose one of {', '.join(GROUPS)}"
         )
     if view is not None and group_by not in find_view(view).groups:
-        names = ", ".join(name for name, candidate in VIEWS.items() if candidate.groups)
+        names = ", ".join(name for name in VIEWS if find_view(name).groups)
         raise UsageError(f"the table {view!r} cannot be grouped", f"this can be: {names}")
 
 

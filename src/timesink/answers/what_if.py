@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from timesink.analyses.columns import host_columns
@@ -30,7 +31,7 @@ from timesink.answers.fitness import fitness_sections
 from timesink.answers.tables import sentence
 from timesink.answers.views import NO_PATH, listed_table, parts_of
 from timesink.errors import UnreadableError
-from timesink.formats import Progress
+from timesink.formats.read_options import Progress
 from timesink.formats.small_files import encode_json
 from timesink.model import units
 from timesink.model.fitness import CRITICAL_PATH
@@ -73,8 +74,7 @@ _ASSUMED = parts_of("what-if")
 """What each change takes for granted."""
 
 
-@dataclass(frozen=True, slots=True)
-class MadeChange:
+class MadeChange(msgspec.Struct, frozen=True):
     """A change, what it is about, and what it saves after those before it."""
 
     change: AskedChange
@@ -82,8 +82,7 @@ class MadeChange:
     saving_ns: float
 
 
-@dataclass(frozen=True, slots=True)
-class PathLimit:
+class PathLimit(msgspec.Struct, frozen=True):
     """What decides most of a cycle: a kind of piece, and the name that has most of it."""
 
     kind: str

@@ -29,9 +29,8 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from timesink.analyses.statistics.repeats import DETECT_PCT, Decision, RepeatedChange
-from timesink.answers.comparison.gate_result import Limit
-from timesink.cli import compare, log_line, print_stderr
+from timesink.cli import compare
+from timesink.cli.command_line import log_line, print_stderr
 from timesink.cli.options import (
     add_force,
     add_limit,
@@ -46,8 +45,11 @@ from timesink.cli.options import (
     whole_number,
     without_dashes,
 )
+from timesink.comparison.gate.verdict import Limit
+from timesink.comparison.repeated_runs import DETECT_PCT, Decision, RepeatedChange
 from timesink.comparison.turns import LOG_FILE, RecordedTurn, Turns
 from timesink.errors import CollectError, TimesinkError, UnreadableError, UsageError
+from timesink.formats.small_files import last_lines
 from timesink.model.diagnosis import SIDES
 from timesink.model.units import count_noun, interval_pct, signed_pct
 from timesink.recorder.counter_probes import wanted_counters
@@ -294,17 +296,19 @@ class _Progress:
         self._say(f"timesink: {run.folder} failed: {run.failed}")
         log = self._folder / run.folder / LOG_FILE
         if log.exists():
-            lines = log.read_text(errors="replace").rstrip().splitlines()[-5:]
+            lines = last_lines(log, 5)
             message_lines = [f"  ... of {log}:", *(f"  {line}" for line in lines)]
             self._say("\n".join(message_lines) if lines else f"  {log} is empty")
 
     def looked(self, ab: AbRuns, decision: Decision) -> None:
         """Another pair of runs."""
+        from msgspec import structs  # noqa: PLC0415 - not loaded when the command starts
+
         runs = f"{count_noun(len(ab.counted), 'runs')}, {count_noun(ab.pairs, 'pairs')}"
         more = ""
         if decision.more_runs is not None:
             more = f", about {count_noun(2 * decision.more_runs, 'more runs')}"
-        change = replace(decision.typical, interval_pct=ab.history[-1].interval_pct)
+        change = structs.replace(decision.typical, interval_pct=ab.history[-1].interval_pct)
         self._said = f"{runs}: {change_in_words(change)}{more}"
         if not self._is_line:
             self.note(self._said)
@@ -453,7 +457,7 @@ def _report_comparison(root: Path, options: argparse.Namespace) -> int:
 
     from timesink.answers.comparison.document import TOP, comparison_document  # noqa: PLC0415
     from timesink.answers.comparison.gate_result import gate_of  # noqa: PLC0415
-    from timesink.answers.comparison.work import compare as compared  # noqa: PLC0415
+    from timesink.answers.comparison.report import compare as compared  # noqa: PLC0415
     from timesink.output.terminal import print_text  # noqa: PLC0415
 
     comparison = compared(root)

@@ -17,9 +17,8 @@ import shlex
 from typing import TYPE_CHECKING
 
 from timesink.answers.views import GROUPS, VIEWS, check_group
-from timesink.cli import print_stderr
+from timesink.cli.command_line import print_stderr
 from timesink.cli.options import (
-    CHOICE,
     add_engine_options,
     add_format,
     add_input,
@@ -27,18 +26,22 @@ from timesink.cli.options import (
     add_output,
     add_top,
     engine_from,
+    input_from,
     not_empty,
     read_options,
 )
-from timesink.cli.outputs import check_answer, format_of, give, give_document, give_frame, give_json
+from timesink.cli.outputs import check_answer, format_of, give, give_document, give_json
 from timesink.errors import UsageError
 
 if TYPE_CHECKING:
-    from timesink.answers.analysis.run_list import RunList
+    from timesink.answers.analysis.report import RunList
+    from timesink.sources.discovery import Input
 
 _FORMATS = ("text", "json", "md", "csv", "html")
 _WIDEST = 160
 """Characters of a line of a single table."""
+_QUESTION = ("steps", "group_by", "device", "peaks", "formulas")
+"""Options that are arguments of `timesink.analyze`."""
 _TOP = 10
 """Rows of a table of the whole answer, unless asked for; a page has as many as it has room for."""
 
@@ -73,49 +76,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Analyse what the options name and say it as they ask."""
-    form, chosen = format_of(options, _FORMATS), (options.sort, options.filter)
+    form = format_of(options, _FORMATS)
     # Where a table is to be ordered and none is named, it is that of operators.
-    view = options.view or ("operators" if any(chosen) else None)
+    view = options.view or ("operators" if options.sort or options.filter else None)
     if form == "html" and view is not None:
         raise UsageError("a single table has no page", "leave out --view, or try --format md")
     if form == "csv" and view is None:
         raise UsageError("csv holds one table", "choose it with --view, e.g. --view operators")
     check_group(options.group_by, view)
-    check_answer(options, form, options.path)
-    from timesink.answers.analysis.report import Analysis  # noqa: PLC0415 - --help should not wait for it
-    from timesink.answers.analysis.run_list import analyze_place  # noqa: PLC0415
+    source = input_from(options)
+    check_answer(options, form, source)
+    if view is not None and form in {"csv", "json"}:
+        _give_table(source, view, form, options)
+        return 0
+    from timesink.answers.analysis.report import RunList, analyze_place  # noqa: PLC0415 - --help should not wait for it
 
-    names = ("steps", "group_by", "device", "peaks", "formulas", *CHOICE)
-    with read_options(options, *names) as reading:
+    with read_options(options, *_QUESTION) as reading:
         analysis = analyze_place(
-            options.path, **reading, clock=options.clock or "corrected", engine=engine_from(options)
+            source, **reading, clock=options.clock or "corrected", engine=engine_from(options)
         )
-    if not isinstance(analysis, Analysis):
+    if isinstance(analysis, RunList):
         _give_list(analysis, form, options)
         return 0
-    clock = options.clock or "recorded"
-    if form == "json" and view is None:
+    if form == "json":
         give_json(analysis.to_json(), options.output)
         return 0
-    if view is not None and form in {"csv", "json"}:
-        # A table for programs has every column; why it is empty is said beside it.
-        from timesink.answers.analysis.sections import (  # noqa: PLC0415
-            absence,
-            chosen_rows,
-            in_microseconds,
-            lists_as_text,
-        )
-
-        table = in_microseconds(chosen_rows(analysis.table(view, clock=clock), *chosen))
-        if table.is_empty():
-            about = VIEWS[view]
-            is_of_roofs = about.is_of_roofs
-            absence_note = absence(view, analysis.efficiency) if is_of_roofs else about.absent
-            print_stderr("; ".join(filter(None, (absence_note.reason, absence_note.hint))))
-        top_rows = table if options.top is None else table.head(options.top)
-        give_frame(top_rows if form == "json" else lists_as_text(top_rows), form, options.output)
-        return 0
-    from timesink.answers.analysis.document import analysis_document, analysis_report, view_document  # noqa: PLC0415
+    from timesink.answers.analysis.document import analysis_document, analysis_report, view_document  # noqa: PLC0415 - start-up time
 
     if form == "html":
         give(analysis_report(analysis, rows=options.top), options.output)
@@ -123,33 +109,53 @@ def run(options: argparse.Namespace) -> int:
         document = analysis_document(analysis, rows=options.top or _TOP, brief=True)
         give_document(document, form, options.output)
     else:
-        from timesink.analyses.device_utilisation import timeline  # noqa: PLC0415
-
-        start, _ = timeline(analysis.origin_trace(clock))
+        clock = options.clock or "recorded"
         document = view_document(
-            analysis,
-            view,
-            start_ns=start,
-            rows=options.top,
-            sort=options.sort,
-            fits=options.filter,
-            clock=clock,
+            analysis, view, rows=options.top, sort=options.sort, fits=options.filter, clock=clock
         )
         give_document(document, form, options.output, _WIDEST)
     return 0
 
 
+def _give_table(source: Input, view: str, form: str, options: argparse.Namespace) -> None:
+    """Hand over a table for programs: every column, and on stderr why it is empty."""
+    from timesink.answers.analysis.report import RunList, table_text  # noqa: PLC0415 - as above
+
+    with read_options(options, *_QUESTION) as reading:
+        answer = table_text(
+            *(source, view, form),
+            table_clock=options.clock or "recorded",
+            sort=options.sort,
+            fits=options.filter,
+            top=options.top,
+            clock=options.clock or "corrected",
+            **reading,
+            engine=engine_from(options),
+        )
+    if isinstance(answer, RunList):
+        raise _no_single_table(answer, options)
+    text, why_empty = answer
+    if why_empty:
+        print_stderr(why_empty)
+    give(text, options.output)
+
+
 def _give_list(answers: RunList, form: str, options: argparse.Namespace) -> None:
     """Hand over one answer for each of several runs."""
-    from timesink.answers.analysis.run_list import run_list_document  # noqa: PLC0415
+    from timesink.answers.analysis.document import run_list_document  # noqa: PLC0415 - start-up time
 
     if options.view is not None or any((options.sort, options.filter)):
-        first = shlex.quote(answers.runs[0].path)
-        raise UsageError(
-            f"a single table is of one run: {options.path} holds {len(answers.runs)}",
-            f"name one of them: timesink analyze {first} --view {options.view or 'operators'}",
-        )
+        raise _no_single_table(answers, options)
     if form == "json":
         give_json(answers.to_json(), options.output)
     else:
         give_document(run_list_document(answers), form, options.output)
+
+
+def _no_single_table(answers: RunList, options: argparse.Namespace) -> UsageError:
+    """Why there is no table of several runs."""
+    first = shlex.quote(answers.runs[0].path)
+    return UsageError(
+        f"a single table is of one run: {options.path} holds {len(answers.runs)}",
+        f"name one of them: timesink analyze {first} --view {options.view or 'operators'}",
+    )

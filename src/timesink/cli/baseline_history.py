@@ -33,7 +33,7 @@ from timesink.cli.outputs import (
 from timesink.recorder.processes import sayable_values
 
 if TYPE_CHECKING:
-    from timesink.answers.comparison.baselines import Listed
+    from timesink.comparison.gate.baseline_store import Listed
     from timesink.comparison.inputs import SideReadOptions
 
 # -- timesink baseline -----------------------------------------------------------------------------
@@ -114,17 +114,12 @@ def run_baseline(options: argparse.Namespace) -> int:
     """Do what the action says."""
     # --help waits for none of these.
     from timesink.answers.comparison import baselines  # noqa: PLC0415
-    from timesink.comparison.gate.baseline_store import (  # noqa: PLC0415
-        checked_name,
-        is_reference,
-        reference,
-        store_at,
-    )
+    from timesink.comparison.gate import baseline_store  # noqa: PLC0415
 
     store = options.store
     if options.action == "save":
         with _side_options(options) as reading:
-            baseline = baselines.save_baseline(
+            baseline = baseline_store.save_baseline(
                 options.name,
                 options.run,
                 store,
@@ -132,14 +127,14 @@ def run_baseline(options: argparse.Namespace) -> int:
                 reading=reading,
                 force=options.force,
             )
-        place = store_at(store).place
+        place = baseline_store.store_at(store).place
         print(baselines.saved_text(baseline, place, place if store else None))
     elif options.action == "add":
         _add(options)
     elif options.action == "list":
-        _list(baselines.list_baselines(store), options)
+        _list(baseline_store.list_baselines(store), options)
     elif options.action == "show":
-        baseline = baselines.load_baseline(options.name, store)
+        baseline = baseline_store.load_baseline(options.name, store)
         is_json, plain = options.format == "json", baselines.plain
         print(
             json.dumps(sayable_values(plain(baseline)), indent=2)
@@ -147,17 +142,17 @@ def run_baseline(options: argparse.Namespace) -> int:
             else "\n".join(baselines.baseline_lines(baseline))
         )
     elif options.action == "remove":
-        baselines.remove_baseline(options.name, store)
-        print(f"Removed {reference(checked_name(options.name))}")
+        baseline_store.remove_baseline(options.name, store)
+        print(f"Removed {baseline_store.reference(baseline_store.checked_name(options.name))}")
     else:
-        from timesink.answers.comparison.budget_file import starting_budgets  # noqa: PLC0415
+        from timesink.answers.comparison.budget_file import starting_budgets  # noqa: PLC0415 - start-up time
 
         check_answer(options, "text", options.run)
-        if is_reference(options.run):
-            baseline = baselines.load_baseline(options.run, store)
+        if baseline_store.is_reference(options.run):
+            baseline = baseline_store.load_baseline(options.run, store)
         else:
             with _side_options(options) as reading:
-                baseline = baselines.unsaved_baseline(
+                baseline = baseline_store.unsaved_baseline(
                     options.run, rank=options.rank, reading=reading
                 )
         give(starting_budgets(baseline, options.headroom), options.output)
@@ -185,7 +180,7 @@ def _add(options: argparse.Namespace) -> None:
 @contextmanager
 def _side_options(options: argparse.Namespace) -> Iterator[SideReadOptions]:
     """How recordings are read, with a bar meanwhile."""
-    from timesink.comparison.inputs import SideReadOptions  # noqa: PLC0415
+    from timesink.comparison.inputs import SideReadOptions  # noqa: PLC0415 - start-up time
     from timesink.comparison.prefetch import CycleSearch  # noqa: PLC0415
 
     finding = CycleSearch(options.marker, options.by)
@@ -194,7 +189,7 @@ def _side_options(options: argparse.Namespace) -> Iterator[SideReadOptions]:
 
 
 def _list(entries: Sequence[Listed], options: argparse.Namespace) -> None:
-    from timesink.answers.comparison.baselines import plain, row  # noqa: PLC0415
+    from timesink.answers.comparison.baselines import plain, row  # noqa: PLC0415 - start-up time
     from timesink.comparison.gate.baseline_store import reference, store_at  # noqa: PLC0415
 
     series = store_at(options.store).series()

@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Show or clear it, as the action says."""
-    from timesink.model.units import brief_bytes, count_noun  # noqa: PLC0415
+    from timesink.model.units import brief_bytes, count_noun  # noqa: PLC0415 - start-up time
     from timesink.sources.cache import Cache  # noqa: PLC0415
 
     cache = Cache.default()

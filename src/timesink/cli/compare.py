@@ -25,8 +25,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from timesink.answers.comparison.gate_result import Gate, Limit
-from timesink.cli import outputs, print_stderr
+from timesink.answers.comparison.naming import pair_title
+from timesink.cli import outputs
+from timesink.cli.command_line import print_stderr
 from timesink.cli.options import (
     add_cycle_options,
     add_cycle_type,
@@ -41,6 +42,7 @@ from timesink.cli.options import (
     not_empty,
     read_options,
 )
+from timesink.comparison.gate.verdict import Limit
 from timesink.errors import (
     AmbiguousError,
     MissingPathError,
@@ -50,14 +52,14 @@ from timesink.errors import (
     UsageError,
 )
 from timesink.model import units
-from timesink.sources import without_password
+from timesink.model.findings import GateCheck
 from timesink.sources.ab_folder import is_ab
+from timesink.sources.places import without_password
 
 if TYPE_CHECKING:
     from timesink.answers.comparison.budget_file import Budget
-    from timesink.answers.comparison.pairing import Compared
-    from timesink.answers.comparison.report import Comparison
-    from timesink.model.findings import Finding
+    from timesink.answers.comparison.gate_result import Gate
+    from timesink.comparison.results import Comparison, Pair
 
 
 # Whether NEW passes: `--fail-on` and `--budget`.
@@ -103,9 +105,9 @@ def _gate_for(
 
     if comparison.exploration is not None:
         raise _nothing_to_judge(_TOLD_APART)
-    results: tuple[Finding, ...] = ()
+    results: tuple[GateCheck, ...] = ()
     if budgets is not None:
-        from timesink.answers.comparison.budgets import evaluate  # noqa: PLC0415
+        from timesink.answers.comparison.budgets import evaluate  # noqa: PLC0415 - start-up time
 
         results = evaluate(budgets, comparison)
     limit = options.fail_on if _is_asked(options) else Limit()
@@ -129,7 +131,7 @@ def _handed_over(give: Callable[[], None], stream: TextIO) -> None:
 
 def _junit(gate: Gate) -> str:
     """The gate as JUnit XML, of now and here."""
-    from timesink.answers.comparison.gate import gate_xml  # noqa: PLC0415
+    from timesink.answers.comparison.gate import gate_xml  # noqa: PLC0415 - start-up time
 
     return gate_xml(gate, datetime.now(), socket.gethostname())  # noqa: DTZ005 - it has no zone
 
@@ -177,16 +179,16 @@ def _answer(
 
         return comment_md(comparison, gate, _command_of(options, "--format", "report"))
     if form == "report":
-        from timesink.answers.comparison.published_report import comparison_md  # noqa: PLC0415
+        from timesink.answers.comparison.published_report import comparison_md  # noqa: PLC0415 - start-up time
 
         return comparison_md(comparison).removesuffix("\n")
     if form == "junit" and gate is not None:  # this format has one
         return _junit(gate)
-    from timesink.answers.comparison.document import comparison_document, indented_json  # noqa: PLC0415
+    from timesink.answers.comparison.document import comparison_document, indented_json  # noqa: PLC0415 - start-up time
 
     if form == "json":
         return indented_json(comparison, gate)
-    from timesink.output.html import report_html  # noqa: PLC0415
+    from timesink.output.html import report_html  # noqa: PLC0415 - start-up time
 
     return report_html(comparison_document(comparison, gate))
 
@@ -194,15 +196,15 @@ def _answer(
 def _error_answer(form: str, gate: Gate, error: TimesinkError) -> str | None:
     """What test results, comments, pages and JSON show of runs that cannot be compared."""
     if form == "md":
-        from timesink.answers.comparison.gate import gate_md  # noqa: PLC0415
+        from timesink.answers.comparison.gate import gate_md  # noqa: PLC0415 - start-up time
 
         return gate_md(gate)
     if form == "json":
-        from timesink.answers.comparison.document import error_json  # noqa: PLC0415
+        from timesink.answers.comparison.document import error_json  # noqa: PLC0415 - start-up time
 
         return error_json(gate, error)
     if form == "html":
-        from timesink.answers.comparison.gate import error_document  # noqa: PLC0415
+        from timesink.answers.comparison.gate import error_document  # noqa: PLC0415 - start-up time
         from timesink.output.html import report_html  # noqa: PLC0415
 
         return report_html(error_document(gate, error))
@@ -238,7 +240,7 @@ def _give_answer(
     """Say it on the screen or in one file."""
     _keep_sources(comparison, options.output)
     if form == "text":
-        from timesink.answers.comparison import document as documents  # noqa: PLC0415
+        from timesink.answers.comparison import document as documents  # noqa: PLC0415 - start-up time
         from timesink.output import terminal  # noqa: PLC0415
 
         top = options.top or documents.TOP
@@ -254,16 +256,16 @@ def _give_answer(
         else:
             _give(terminal.to_text(document), options.output)
     elif form == "csv":
-        from timesink.answers.comparison.values import table_csv  # noqa: PLC0415
+        from timesink.answers.comparison.values import table_csv  # noqa: PLC0415 - start-up time
 
         compared_pair = _only_pair(comparison)
         if options.view is not None:
-            from timesink.answers.comparison.document import program_csv  # noqa: PLC0415
+            from timesink.answers.comparison.document import program_csv  # noqa: PLC0415 - start-up time
 
             _give(program_csv(compared_pair, options.view, options.top), options.output)
             return
         notices = [*_warnings(comparison), *_said_of_table(compared_pair, options.table)]
-        _give(table_csv(compared_pair.pair, options.table, options.top), options.output, notices)
+        _give(table_csv(compared_pair, options.table, options.top), options.output, notices)
     else:
         notices = list(_warnings(comparison) if form == "json" else _unequal_work(comparison))
         # A gate says itself that work is unlike.
@@ -272,7 +274,7 @@ def _give_answer(
         _give(text, options.output, () if is_said else notices)
 
 
-def _only_pair(comparison: Comparison) -> Compared:
+def _only_pair(comparison: Comparison) -> Pair:
     """The pair of a table; of several, none is meant more than another."""
     pairs = comparison.all_pairs
     if len(pairs) == 1:
@@ -283,10 +285,10 @@ def _only_pair(comparison: Comparison) -> Compared:
         # Groups of roles are what they are; of other pairs one can be named.
         which, choose = f"of {len(comparison.exploration.clusters)} groups of processes", ""
     else:
-        from timesink.answers.comparison.pairing import as_options  # noqa: PLC0415
+        from timesink.answers.comparison.naming import as_options, choices_of, pair_names  # noqa: PLC0415 - start-up time
 
-        which = units.join_names(comparison.pair_names, 4, "; ")
-        options = as_options(comparison.choices)
+        which = units.join_names(pair_names(comparison.all_pairs), 4, "; ")
+        options = as_options(choices_of(comparison))
         named = f"choose one, as with {options}" if options else "give the files of one pair"
         choose = f"{named}, or "
     raise AmbiguousError(
@@ -303,20 +305,19 @@ def _nothing_to_compare() -> NotFoundError:
     )
 
 
-def _said_of_table(compared_pair: Compared, table: str | None) -> Iterator[str]:
+def _said_of_table(compared_pair: Pair, table: str | None) -> Iterator[str]:
     """That a CSV holds times where nobody asked for them, or why it holds no rows."""
-    from timesink.answers.comparison.values import table_of  # noqa: PLC0415
+    from timesink.answers.comparison.values import table_of  # noqa: PLC0415 - start-up time
 
-    if table is None and table_of(compared_pair.pair, None) == "times":
+    if table is None and table_of(compared_pair, None) == "times":
         yield (
-            f"{compared_pair.title}: no counter was recorded in base or new; this is the time "
-            "of each "
-            "function (--table times)"
+            f"{pair_title(compared_pair)}: no counter was recorded in base or new; this is the "
+            "time of each function (--table times)"
         )
-    if table == "families" and compared_pair.pair.families.is_empty():
-        from timesink.answers.comparison.changes import NO_FAMILIES  # noqa: PLC0415
+    if table == "families" and compared_pair.families.is_empty():
+        from timesink.answers.comparison.changes import NO_FAMILIES  # noqa: PLC0415 - start-up time
 
-        yield f"{compared_pair.title}: {NO_FAMILIES}"
+        yield f"{pair_title(compared_pair)}: {NO_FAMILIES}"
 
 
 def _warnings(comparison: Comparison) -> Iterator[str]:
@@ -327,10 +328,11 @@ def _warnings(comparison: Comparison) -> Iterator[str]:
 
 def _unequal_work(comparison: Comparison) -> Iterator[str]:
     for compared_pair in comparison.all_pairs:
-        workload = compared_pair.pair.workload
+        workload = compared_pair.workload
         if not workload.comparable:
             why = " ".join(workload.reasons)
-            yield f"{compared_pair.title}: base and new do not do the same work per step. {why}"
+            name = pair_title(compared_pair)
+            yield f"{name}: base and new do not do the same work per step. {why}"
 
 
 # What `timesink compare -o DIR` writes: tables, reports and JSON, and what a gate says of them.
@@ -349,7 +351,7 @@ def _write_folder(
     comparison: Comparison, gate: Gate | None, options: argparse.Namespace, form: str, folder: Path
 ) -> None:
     """Every file of the comparison, or those of one format; of a gate, what it says as well."""
-    from timesink.answers.comparison.document import FORMATS, files_of  # noqa: PLC0415
+    from timesink.answers.comparison.document import FORMATS, files_of  # noqa: PLC0415 - start-up time
 
     formats = (form,) if form else FORMATS
     files = list(files_of(comparison, formats, options.table, options.top, gate))
@@ -474,7 +476,7 @@ def run(options: argparse.Namespace) -> int:
 
 def say_gate(gate: Gate, options: argparse.Namespace) -> int:
     """Say whether it passes, on standard error; the exit code that says it as well."""
-    from timesink.answers.comparison.gate import screen  # noqa: PLC0415
+    from timesink.answers.comparison.gate import screen  # noqa: PLC0415 - start-up time
 
     _say([screen(gate)])
     is_open = gate.exit_code == TimesinkError.exit_code
@@ -492,7 +494,7 @@ def _give_error(
     """What a gate says of runs that cannot be compared, or of budgets that cannot be read."""
     if not _needs_gate(options, form):
         return
-    from timesink.answers.comparison.gate_result import gate_of_error  # noqa: PLC0415
+    from timesink.answers.comparison.gate_result import gate_of_error  # noqa: PLC0415 - start-up time
 
     subject, gate_options = " vs ".join(options.paths), " ".join(_gate_options(options))
     gate = gate_of_error(error, subject, options=gate_options, command=_command_of(options))
@@ -544,11 +546,11 @@ def _compare(options: argparse.Namespace) -> Comparison:
         read_options(options, *names) as reading,
     ):
         # --help does not wait for this.
-        from timesink.answers.comparison.work import compare  # noqa: PLC0415
+        from timesink.comparison.compare_runs import ComparisonOptions, compare_runs  # noqa: PLC0415
+        from timesink.comparison.inputs import SideReadOptions  # noqa: PLC0415
 
-        return compare(
-            *options.paths,
-            against=tuple(options.against),
-            **reading,
-            engine=engine_from(options),
-        )
+        search = CycleSearch(*(reading.pop(name) for name in ("marker", "by", "metric_map")))
+        cache, jobs, progress = (reading.pop(name) for name in ("cache", "jobs", "progress"))
+        how = SideReadOptions(cache, jobs, progress, search)
+        choices = ComparisonOptions(how, **reading, engine=engine_from(options))
+        return compare_runs(options.paths, options.against, choices)

@@ -31,7 +31,7 @@ def run(options: argparse.Namespace) -> int:
     from timesink.answers.analysis.document import analysis_document, analysis_report  # noqa: PLC0415 - --help should not wait for it
     from timesink.answers.analysis.report import analyze  # noqa: PLC0415
     from timesink.answers.comparison.document import comparison_document  # noqa: PLC0415
-    from timesink.answers.comparison.work import compare  # noqa: PLC0415
+    from timesink.answers.comparison.report import compare  # noqa: PLC0415
     from timesink.answers.kernels.document import kernels_document  # noqa: PLC0415
     from timesink.answers.kernels.reading import kernels  # noqa: PLC0415
     from timesink.output.html import report_html  # noqa: PLC0415

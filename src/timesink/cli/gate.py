@@ -15,9 +15,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from timesink.answers.comparison.gate_result import Limit
 from timesink.cli import compare
 from timesink.cli.options import add_engine_options, add_option, add_output, add_reading
+from timesink.comparison.gate.verdict import Limit
 
 BUDGETS = "budgets.toml"
 """Limits that are taken where none are given."""

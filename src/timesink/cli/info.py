@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import argparse
 import json
-from pathlib import Path
 
-from timesink.cli.options import add_input, add_output, read_options
+from timesink.cli.options import add_input, add_output, input_from, read_options
 from timesink.cli.outputs import answer_form, give, give_document
 from timesink.recorder.processes import sayable_values
 
@@ -27,27 +26,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Say what is in what the options name."""
-    form = answer_form(options, _FORMATS, options.path)
+    source = input_from(options)
+    form = answer_form(options, _FORMATS, source)
     # --help should not wait for these.
     from timesink.answers.info import info_document  # noqa: PLC0415
-    from timesink.answers.info_report import Info, describe_folder, describe_trace  # noqa: PLC0415
-    from timesink.formats import is_folder  # noqa: PLC0415
-    from timesink.sources import display_place, place_of  # noqa: PLC0415
-    from timesink.sources.ab_folder import refuse_ab  # noqa: PLC0415
-    from timesink.sources.opening import find_chosen, open_each, open_trace  # noqa: PLC0415
-    from timesink.sources.run_facts import plain_recording  # noqa: PLC0415
+    from timesink.answers.info_report import describe_input  # noqa: PLC0415
 
-    place = place_of(options.path)
-    refuse_ab(Path(options.path))
-    plain = plain_recording(place) if isinstance(place, Path) else None
-    if plain is not None:
-        described = Info(options.path, (describe_trace(plain),))
-    elif isinstance(place, Path) and is_folder(place):
-        described = Info(options.path, (describe_trace(open_trace(place)),))
-    else:
-        chosen = find_chosen(place, worker=options.worker, span=options.span, rank=options.rank)
-        with read_options(options) as reading:
-            described = describe_folder(display_place(place), open_each(chosen, **reading))
+    with read_options(options) as reading:
+        described = describe_input(source, **reading)
     if form == "json":
         give(json.dumps(sayable_values(described.to_dict()), indent=2), options.output)
     else:

@@ -10,9 +10,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from timesink.cli import outputs, print_stderr
+from timesink.cli import outputs
+from timesink.cli.command_line import print_stderr
 from timesink.cli.options import (
-    CHOICE,
     add_choice,
     add_format,
     add_option,
@@ -22,6 +22,7 @@ from timesink.cli.options import (
     argument_error,
     fraction,
     fraction_or_all,
+    input_from,
     not_empty,
     percentage,
     read_options,
@@ -112,14 +113,22 @@ def _device_name(text: str) -> str:
 def run_kernels(options: argparse.Namespace) -> int:
     """Report on what the options name, as they ask."""
     form = outputs.format_of(options, _FILES)
-    _check(options, form)
+    _refuse_mixed(options, form)
+    from timesink.sources.discovery import input_of  # noqa: PLC0415 - --help should not wait for it
+
+    # Worker, span and rank choose among timelines.
+    timeline = None if options.trace is None else input_from(options, options.trace)
+    sources = [
+        input_from(options, path) if timeline is None else input_of(path) for path in options.paths
+    ]
+    outputs.check_answer(options, form, *sources, timeline, options.families, options.peaks)
     from timesink.answers.kernels.reading import kernels  # noqa: PLC0415 - --help should not wait for it
 
-    names = ("trace", "families", "low", "every", "peaks", "device", "min_aligned", *CHOICE)
+    names = ("families", "low", "every", "peaks", "device", "min_aligned")
     reports = []
-    for path in options.paths:
+    for source in sources:
         with read_options(options, *names) as reading:
-            reports.append(kernels(path, **reading))
+            reports.append(kernels(source, trace=timeline, **reading))
     refused = _refusal(reports[0])
     is_full_answer = options.by is None and not options.calls
     if refused is not None and not (is_full_answer and form == "json"):
@@ -135,11 +144,13 @@ def run_kernels(options: argparse.Namespace) -> int:
     if form in _DATA:
         _give_data(reports, options, form)
     elif form in _DRAWN:
-        from timesink.answers.kernels.pictures import draw  # noqa: PLC0415
-        from timesink.output.pictures import to_png, to_svg  # noqa: PLC0415
+        from timesink.answers.kernels.pictures import draw  # noqa: PLC0415 - start-up time
+        from timesink.output.pictures import to_svg  # noqa: PLC0415
 
         drawing = draw(reports, options.picture)
         if form == "png":
+            from timesink.output.png import to_png  # noqa: PLC0415 - start-up time
+
             outputs.write_bytes(to_png(drawing), options.output)
         else:
             outputs.give(to_svg(drawing).removesuffix("\n"), options.output)
@@ -151,7 +162,7 @@ def run_kernels(options: argparse.Namespace) -> int:
     return 0
 
 
-def _check(options: argparse.Namespace, form: str) -> None:
+def _refuse_mixed(options: argparse.Namespace, form: str) -> None:
     """Refuse what cannot work before the long work starts."""
     several = len(options.paths) > 1
     if several and options.trace is not None:
@@ -175,8 +186,6 @@ def _check(options: argparse.Namespace, form: str) -> None:
             f"every call is one call: --sort {options.sort} does not order them",
             f"choose from {', '.join(_SORTS_OF_CALLS)}",
         )
-    sources = (*options.paths, options.trace, options.families, options.peaks)
-    outputs.check_answer(options, form, *sources)
 
 
 def _refusal(report: KernelReport) -> TimesinkError | None:
@@ -192,7 +201,7 @@ def _refusal(report: KernelReport) -> TimesinkError | None:
 
 def _give_data(reports: Sequence[KernelReport], options: argparse.Namespace, form: str) -> None:
     """For programs: the whole answer as JSON, or a table with every column."""
-    from timesink.answers.kernels.report import runs_dict  # noqa: PLC0415
+    from timesink.answers.kernels.report import runs_dict  # noqa: PLC0415 - start-up time
 
     if form == "json" and options.by is None and not options.calls:
         answer = reports[0].to_dict() if len(reports) == 1 else runs_dict(reports)
@@ -203,7 +212,7 @@ def _give_data(reports: Sequence[KernelReport], options: argparse.Namespace, for
 
 def _table(reports: Sequence[KernelReport], options: argparse.Namespace) -> pl.DataFrame:
     """Calls or groups that were asked for; of several runs without `--by`, one row per run."""
-    from timesink.answers.kernels import tables  # noqa: PLC0415
+    from timesink.answers.kernels import tables  # noqa: PLC0415 - start-up time
     from timesink.answers.kernels.report import without_noise  # noqa: PLC0415
 
     choice = tables.KernelChoice(options.sort or "time", options.top, options.min_share)
@@ -216,7 +225,7 @@ def _table(reports: Sequence[KernelReport], options: argparse.Namespace) -> pl.D
 
 def _give_words(reports: Sequence[KernelReport], options: argparse.Namespace, form: str) -> None:
     """For people: as text, Markdown or a page; tables and calls also alone."""
-    from timesink.answers.kernels import tables  # noqa: PLC0415
+    from timesink.answers.kernels import tables  # noqa: PLC0415 - start-up time
     from timesink.answers.kernels.document import groups_document, kernels_document, one_table  # noqa: PLC0415
     from timesink.answers.tables import frame_document  # noqa: PLC0415
     from timesink.output.terminal import to_text  # noqa: PLC0415
@@ -343,7 +352,7 @@ def _measure_peaks(options: argparse.Namespace) -> int:
         ),
     )
     try:
-        from timesink.answers.peaks import measured_document, peaks_dict  # noqa: PLC0415
+        from timesink.answers.peaks import measured_document, peaks_dict  # noqa: PLC0415 - start-up time
     except ModuleNotFoundError:
         # Beside PyTorch alone there is nothing to lay out a table with.
         print(peaks_csv([row]))
@@ -359,7 +368,7 @@ def _measure_peaks(options: argparse.Namespace) -> int:
 
 def _kept_peaks(options: argparse.Namespace) -> tuple[DevicePeaks, ...]:
     """What was measured before, on other devices; a broken file is replaced by `--force` alone."""
-    from timesink.analyses.kernels.peaks import measured_peaks  # noqa: PLC0415
+    from timesink.analyses.kernels.peaks import measured_peaks  # noqa: PLC0415 - start-up time
 
     try:
         return measured_peaks()
@@ -370,7 +379,7 @@ def _kept_peaks(options: argparse.Namespace) -> tuple[DevicePeaks, ...]:
 
 
 def _keep_peaks(path: Path, text: str) -> None:
-    from timesink.formats import written_aside  # noqa: PLC0415
+    from timesink.formats.written_files import written_aside  # noqa: PLC0415 - start-up time
 
     if outputs.is_stream(path):
         outputs.save(outputs.as_bytes(text), path)

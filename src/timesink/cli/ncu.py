@@ -32,7 +32,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from timesink.cli import print_stderr
+from timesink.cli.command_line import print_stderr
 from timesink.cli.options import (
     add_force,
     add_option,
@@ -44,14 +44,14 @@ from timesink.cli.options import (
 )
 from timesink.errors import CollectError
 from timesink.model.units import count_noun
-from timesink.recorder.ncu import (
+from timesink.recorder.ncu.executable import find_ncu
+from timesink.recorder.ncu.plan import (
     LARGEST,
     METRIC_SETS,
     REPORT_SUFFIX,
     SMALLEST,
     NcuPlan,
     command_line,
-    find_ncu,
     import_commands,
     launch_picks,
     metrics_named,

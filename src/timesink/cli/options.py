@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from timesink.cli.outputs import ReadingBar
 from timesink.errors import UsageError
-from timesink.formats import Progress
+from timesink.formats.read_options import Progress
 from timesink.runtime.engine import ENGINES, Engine, engine_of
 
 if TYPE_CHECKING:
     from timesink.model.trace import Trace
+    from timesink.sources.discovery import Input
 
 
 Value = TypeVar("Value")
@@ -147,7 +148,7 @@ def file_only(text: str) -> Path:
 CYCLE_METHODS = ("step", "marker", "python", "layer", "kernels")
 """As in `analyses.cycles`, which the help must not wait for."""
 CYCLE_TYPES = ("prefill", "decode", "layer", "generic")
-"""Sorts of cycles; `timesink.answers.comparison.pairing` has them too, and is slow to load."""
+"""Sorts of cycles; `timesink.comparison.pairing` has them too, and is slow to load."""
 _COMPLETED = {
     "file": {"bash": "_shtab_compgen_files", "zsh": "_files"},
     "folder": {"bash": "_shtab_compgen_dirs", "zsh": "_files -/"},
@@ -297,7 +298,7 @@ def add_actions(
 
 def add_limit(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     """How much slower NEW may be, and the exit code where that is not decided; their group."""
-    from timesink.answers.comparison.gate_result import Limit  # noqa: PLC0415 - `record` needs none
+    from timesink.comparison.gate.verdict import Limit  # noqa: PLC0415 - `record` needs none
 
     passes = parser.add_argument_group("pass or fail (exit code 3: fail)")
     limit = "regression: any slow-down that is certain; 5%%: an estimated slow-down above 5 %%"
@@ -307,12 +308,20 @@ def add_limit(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     return passes
 
 
-def open_chosen(options: argparse.Namespace) -> Trace:
-    """The one trace the options name."""
+def input_from(options: argparse.Namespace, path: str | None = None) -> Input:
+    """What the options name, to be checked against, read and worded: it is looked up once."""
+    from timesink.sources.discovery import Input  # noqa: PLC0415 - --help should not wait for it
+
+    choice = {name: getattr(options, name) for name in CHOICE}
+    return Input(options.path if path is None else path, **choice)
+
+
+def open_input(source: Input, options: argparse.Namespace) -> Trace:
+    """The one trace of an input, read as the options say."""
     from timesink.sources.opening import open_trace  # noqa: PLC0415 - --help should not wait for it
 
-    with read_options(options, *CHOICE) as reading:
-        return open_trace(options.path, **reading)
+    with read_options(options) as reading:
+        return open_trace(source, **reading)
 
 
 @contextmanager

@@ -7,22 +7,27 @@ import os
 import re
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
-from timesink.cli import print_stderr
-from timesink.errors import OutputError, TimesinkError, UsageError
-from timesink.formats import BASELINE_ENDING, is_folder, make_folder
+from timesink.cli.command_line import print_stderr
+from timesink.errors import OutputError, UsageError
+from timesink.formats.stored_names import BASELINE_ENDING, is_folder
+from timesink.formats.written_files import make_folder
 
 if TYPE_CHECKING:
     import polars as pl
     from rich.progress import Progress
 
     from timesink.output.blocks import Document
+    from timesink.sources.discovery import Input
 
 
-def check_output(path: Path, source: str | Path | None, *, force: bool) -> None:
+Source: TypeAlias = "str | Path | Input"
+"""What is read: as the user wrote it, or resolved already."""
+
+
+def check_output(path: Path, source: Source | None, *, force: bool) -> None:
     """Refuse an output file that cannot work before the long work starts.
 
     What is read (`source`, if anything is) is never overwritten, whatever `force` says.
@@ -34,7 +39,7 @@ def check_output(path: Path, source: str | Path | None, *, force: bool) -> None:
     _check_place(path, source, force=force)
 
 
-def check_output_folder(path: Path, source: str | Path, *, force: bool) -> None:
+def check_output_folder(path: Path, source: Source, *, force: bool) -> None:
     """Refuse an output folder that cannot work; what others wrote is never replaced."""
     check_folder(path)
     _check_place(path, source, force=force)
@@ -43,18 +48,22 @@ def check_output_folder(path: Path, source: str | Path, *, force: bool) -> None:
         raise OutputError(message, "choose another -o")
 
 
-def _check_place(path: Path, source: str | Path | None, *, force: bool) -> None:
+def _check_place(path: Path, source: Source | None, *, force: bool) -> None:
     if path.exists():
         # Writing would destroy what is read: the file itself, or a folder around it.
         around = path.resolve() if path.is_dir() else None
-        read = () if source is None else _read_from(source)
-        if any(
-            path.samefile(source_path) or around in source_path.resolve().parents
-            for source_path in read
+        if source is not None and any(
+            path.samefile(file) or around in file.resolve().parents for file in _files_of(source)
         ):
             raise OutputError.overwrites(path)
         check_own(path, force=force)
     check_around(path)
+
+
+def _files_of(source: Source) -> Iterator[Path]:
+    from timesink.sources.discovery import input_of  # noqa: PLC0415 - only where a file is at risk
+
+    return input_of(source).files()
 
 
 _REPORT = re.compile(
@@ -101,27 +110,6 @@ def check_around(path: Path) -> None:
         raise OutputError.unwritable(path, f"no permission to write to {around}")
 
 
-def _read_from(source: str | Path) -> Iterator[Path]:
-    """The files a command reads for this input; none where nothing can be read."""
-    from timesink.sources import is_url, place_of  # noqa: PLC0415
-    from timesink.sources.discovery import find_recordings  # noqa: PLC0415
-    from timesink.sources.opening import files_beside  # noqa: PLC0415 - only where a file is at risk
-    from timesink.sources.watch_folder import is_watch  # noqa: PLC0415
-
-    place = place_of(source)
-    if is_url(place):
-        return
-    if isinstance(place, Path) and (is_folder(place) or is_watch(place)):
-        yield from place.rglob("*")
-        return
-    if isinstance(place, Path) and place.is_file():
-        yield place
-    with suppress(TimesinkError, OSError):
-        for recording in find_recordings(place):
-            yield recording.path
-            yield from files_beside(recording.path)
-
-
 def output_folder(output: Path | None) -> Path | None:
     """The folder results go to: one that is there, or a name without an ending."""
     if output is None or is_stream(output):
@@ -160,7 +148,7 @@ def check_page(form: str) -> None:
         bundle()
 
 
-def check_answer(options: argparse.Namespace, form: str, *sources: str | None) -> None:
+def check_answer(options: argparse.Namespace, form: str, *sources: Source | None) -> None:
     """Refuse an answer that cannot be given before the long work starts; `sources` are read."""
     check_page(form)
     if options.output is not None:
@@ -169,7 +157,9 @@ def check_answer(options: argparse.Namespace, form: str, *sources: str | None) -
             check_output(options.output, source or None, force=options.force)
 
 
-def answer_form(options: argparse.Namespace, formats: tuple[str, ...], *sources: str | None) -> str:
+def answer_form(
+    options: argparse.Namespace, formats: tuple[str, ...], *sources: Source | None
+) -> str:
     """The format of an answer, which can be given as far as is known before the long work."""
     form = format_of(options, formats)
     check_answer(options, form, *sources)
@@ -199,11 +189,11 @@ def give_document(
         else:
             give(terminal.to_text(document, width or terminal.FILE_WIDTH), path)
     elif form == "md":
-        from timesink.output.markdown import to_markdown  # noqa: PLC0415
+        from timesink.output.markdown import to_markdown  # noqa: PLC0415 - start-up time
 
         give(to_markdown(document), path)
     else:
-        from timesink.output.html import report_html  # noqa: PLC0415
+        from timesink.output.html import report_html  # noqa: PLC0415 - start-up time
 
         give(report_html(document), path)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from timesink.cli import print_stderr
+from timesink.cli.command_line import print_stderr
 from timesink.cli.options import (
     add_force,
     add_input,
@@ -20,7 +20,8 @@ from timesink.cli.options import (
     add_output,
     add_place,
     argument_error,
-    open_chosen,
+    input_from,
+    open_input,
     seconds,
     whole_number,
 )
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from timesink.model.trace import Trace
+    from timesink.sources.discovery import Input
 
 # -- timesink query --------------------------------------------------------------------------------
 
@@ -56,7 +58,8 @@ QUERY = r"""Query the tables of a recording in SQL.
     "select name, sum(dur_ns) ns from device where kind = 'kernel' group by name order by ns desc"
 
 Tables: host, device, collectives, memory, counters, flows, event_args, tracks, steps.  Their
-columns are in docs/tables.md.
+columns are in docs/tables.md.  Views have the names of `timesink analyze --view`, such as kernels
+or kernel_launches; view_steps, view_memory and view_collectives where a table has the name.
 """
 
 _QUERY_FORMATS = ("text", "json", "csv", "md")
@@ -108,23 +111,23 @@ def _default_memory() -> int:
     return min(_MAX_MEMORY, machine // 2)
 
 
-def write_answer(limited: Limited, options: argparse.Namespace, file: str) -> None:
+def write_answer(limited: Limited, source: Input, options: argparse.Namespace, file: str) -> None:
     """Write the answer to a file, in the process that is ended where it takes too much."""
-    _answer(limited, options).write_ipc(file)
+    _answer(limited, source, options).write_ipc(file)
 
 
-def show_answer(limited: Limited, options: argparse.Namespace, form: str) -> int:
+def show_answer(limited: Limited, source: Input, options: argparse.Namespace, form: str) -> int:
     """Show the answer, in a copy of the process that was asked: what is loaded is loaded once."""
-    code = _show(_answer(limited, options), options, form)
+    code = _show(_answer(limited, source, options), options, form)
     sys.stdout.flush()
     return code
 
 
-def _answer(limited: Limited, options: argparse.Namespace) -> pl.DataFrame:
-    from timesink.answers.info_report import QueryLimits  # noqa: PLC0415 - see `run_query`
-    from timesink.answers.info_report import run_query as ask  # noqa: PLC0415
+def _answer(limited: Limited, source: Input, options: argparse.Namespace) -> pl.DataFrame:
+    from timesink.answers.query import QueryLimits  # noqa: PLC0415 - see `run_query`
+    from timesink.answers.query import run_query as ask  # noqa: PLC0415
 
-    trace = open_chosen(options)
+    trace = open_input(source, options)
     with limited():
         # Time is kept by whoever waits for it.
         return ask(trace, options.sql, QueryLimits(options.limit, math.inf, options.max_memory))
@@ -146,17 +149,18 @@ def _refusal(ended: CallEndedError, options: argparse.Namespace) -> QueryError:
 
 def run_query(options: argparse.Namespace) -> int:
     """Ask, and say the answer as the options ask."""
-    form = answer_form(options, _QUERY_FORMATS, options.path)
+    source = input_from(options)
+    form = answer_form(options, _QUERY_FORMATS, source)
     options.max_memory = options.max_memory or _default_memory()
     limits = CallLimits(options.max_memory, options.timeout)
     try:
         # Polars is not loaded here: a copy of a process that has its threads may wait for ever.
         if may_fork():
-            return int(limited_call(__name__, "show_answer", (options, form), limits))
+            return int(limited_call(__name__, "show_answer", (source, options, form), limits))
         with TemporaryDirectory(prefix="timesink-", ignore_cleanup_errors=True) as folder:
             file = os.path.join(folder, "answer.arrow")  # noqa: PTH118 - for another process
-            limited_call(__name__, "write_answer", (options, file), limits)
-            import polars as pl  # noqa: PLC0415
+            limited_call(__name__, "write_answer", (source, options, file), limits)
+            import polars as pl  # noqa: PLC0415 - start-up time
 
             return _show(pl.read_ipc(file), options, form)
     except CallEndedError as ended:
@@ -167,7 +171,7 @@ def _show(result: pl.DataFrame, options: argparse.Namespace, form: str) -> int:
     if form in {"json", "csv"}:
         give_frame(result, form, options.output)
         return 0
-    from timesink.answers.tables import frame_document  # noqa: PLC0415
+    from timesink.answers.tables import frame_document  # noqa: PLC0415 - start-up time
 
     on_screen = options.output is None and form == "text"
     give_document(
@@ -213,7 +217,7 @@ def add_export_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_export(options: argparse.Namespace) -> int:
     """Write the trace the options name, in the format the output's name tells."""
-    from timesink.formats.chrome.writer import write_chrome_json  # noqa: PLC0415
+    from timesink.formats.chrome.writer import write_chrome_json  # noqa: PLC0415 - start-up time
     from timesink.formats.parquet_folder import export_folder  # noqa: PLC0415
 
     output: Path = options.output
@@ -225,10 +229,11 @@ def run_export(options: argparse.Namespace) -> int:
             "give a folder without an ending for Parquet, or a name ending in .json or .json.gz",
         )
     check = check_output if as_json or as_table else check_output_folder
-    check(output, options.path, force=options.force)
-    trace = _prepare_trace(open_chosen(options), options)
+    source = input_from(options)
+    check(output, source, force=options.force)
+    trace = _prepare_trace(open_input(source, options), options)
     if as_table:
-        from timesink.formats.behaviour import write_behaviour  # noqa: PLC0415
+        from timesink.formats.behaviour import write_behaviour  # noqa: PLC0415 - start-up time
 
         if not trace.has_behaviour:
             raise UsageError(
@@ -247,7 +252,7 @@ def run_export(options: argparse.Namespace) -> int:
         print(f"Wrote {output} ({written} events)")
         print(f"Next: open it at https://ui.perfetto.dev, or run  timesink info {quoted}")
     else:
-        from timesink.analyses.operators import with_call_stacks  # noqa: PLC0415
+        from timesink.analyses.operators import with_call_stacks  # noqa: PLC0415 - start-up time
 
         export_folder(with_call_stacks(trace), output, force=True)
         print(f"Wrote {output} (one Parquet file per table)")
@@ -261,7 +266,7 @@ def _prepare_trace(trace: Trace, options: argparse.Namespace) -> Trace:
     """The trace on the clock that is asked for, with its path where that is wanted."""
     if not (options.own_clock or options.critical_path):
         return trace
-    from timesink.analyses.replay.own_clock import own_clock, own_timeline  # noqa: PLC0415
+    from timesink.analyses.replay.own_clock import own_clock, own_timeline  # noqa: PLC0415 - start-up time
     from timesink.analyses.timeline.overlays import path_pieces, with_path  # noqa: PLC0415
 
     if not trace.has_timeline:

@@ -25,7 +25,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from timesink.cli import log_line, print_stderr
+from timesink.cli.command_line import log_line, print_stderr
 from timesink.cli.options import (
     add_force,
     add_option,

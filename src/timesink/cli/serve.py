@@ -52,7 +52,8 @@ def run(options: argparse.Namespace) -> int:
     import uvicorn  # noqa: PLC0415 - --help should not wait for it
 
     from timesink.model.host_names import allowed_hosts  # noqa: PLC0415
-    from timesink.server.app import BoundedConnection, clean_prefix, create_app  # noqa: PLC0415
+    from timesink.server.app import clean_prefix, create_app  # noqa: PLC0415
+    from timesink.server.connections import BoundedConnection  # noqa: PLC0415
     from timesink.server.library import RunLibrary  # noqa: PLC0415
 
     logdir = Path(options.logdir)

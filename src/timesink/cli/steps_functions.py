@@ -6,13 +6,14 @@ import argparse
 import json
 from pathlib import Path
 
-from timesink.cli import print_stderr
+from timesink.cli.command_line import print_stderr
 from timesink.cli.options import (
     CHOICE,
     add_cycle_options,
     add_input,
     add_option,
     add_output,
+    input_from,
     read_options,
     row_count,
 )
@@ -55,11 +56,12 @@ def add_steps_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_steps(options: argparse.Namespace) -> int:
     """Find cycles and say which, as the options ask."""
-    form = answer_form(options, _CYCLES_FORMATS, options.path)
+    source = input_from(options)
+    form = answer_form(options, _CYCLES_FORMATS, source)
     from timesink.answers.cycles import cycles, cycles_document  # noqa: PLC0415 - --help should not wait for it
 
-    with read_options(options, "marker", "by", "pid", *CHOICE) as arguments:
-        report = cycles(options.path, **arguments)
+    with read_options(options, "marker", "by", "pid") as arguments:
+        report = cycles(source, **arguments)
     if form == "json":
         give_json(report.to_json(), options.output)
     elif form == "csv":

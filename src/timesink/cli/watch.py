@@ -27,7 +27,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from timesink.cli import log_line
+from timesink.cli.command_line import log_line
 from timesink.cli.options import (
     add_actions,
     add_force,
@@ -235,10 +235,10 @@ def _watch(options: argparse.Namespace) -> int:
     if program:
         check_program(program)
     plan = plan_in_place(plan, force=options.force)
-    from timesink.watcher import one_thread  # noqa: PLC0415
+    from timesink.watcher.interface import one_thread  # noqa: PLC0415 - start-up time
 
     with one_thread():
-        from timesink.watcher.program import watch_pid, watch_program  # noqa: PLC0415
+        from timesink.watcher.interface import watch_pid, watch_program  # noqa: PLC0415 - start-up time
 
     if options.pid is not None:
         return watch_pid(plan, options.pid, log_line)
@@ -246,7 +246,7 @@ def _watch(options: argparse.Namespace) -> int:
 
 
 def _ask(options: argparse.Namespace) -> int:
-    from timesink.watcher.journal import ask_watcher  # noqa: PLC0415
+    from timesink.watcher.interface import ask_watcher  # noqa: PLC0415 - start-up time
 
     print(ask_watcher(Path(options.folder), options.action))
     return 0
@@ -254,7 +254,7 @@ def _ask(options: argparse.Namespace) -> int:
 
 def _status(options: argparse.Namespace) -> int:
     form = answer_form(options, _FORMATS, options.folder)
-    from timesink.answers.watch_status import place_document, status_of  # noqa: PLC0415
+    from timesink.watcher.interface import place_document, status_of  # noqa: PLC0415 - start-up time
 
     status = status_of(options.folder)
     if form == "json":
@@ -266,7 +266,7 @@ def _status(options: argparse.Namespace) -> int:
 
 def _judge(options: argparse.Namespace) -> int:
     form = answer_form(options, _FORMATS, options.rows, options.model)
-    from timesink.answers.watch import judge_durations, watch_document  # noqa: PLC0415 - --help waits not
+    from timesink.watcher.interface import judge_durations, watch_document  # noqa: PLC0415 - --help waits not
 
     judgement = judge_durations(options.model, options.rows)
     if form == "json":
@@ -278,7 +278,7 @@ def _judge(options: argparse.Namespace) -> int:
 
 def _learn(options: argparse.Namespace) -> int:
     check_output(options.output, options.rows, force=options.force)
-    from timesink.answers.watch import learn_durations, learned_sentences  # noqa: PLC0415
+    from timesink.watcher.interface import learn_durations, learned_sentences  # noqa: PLC0415 - start-up time
 
     rate, per_hour = options.false_alarms
     model = learn_durations(options.rows, rate=rate, per_hour=per_hour, seed=options.seed)

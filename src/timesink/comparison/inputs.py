@@ -4,29 +4,22 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-import polars as pl
-
-from timesink.analyses.behaviour import mend_table
-from timesink.analyses.behaviour.anatomy import Anatomy
 from timesink.comparison.prefetch import CycleSearch
-from timesink.errors import NotFoundError, TimesinkError, UnreadableError, UsageError
-from timesink.formats import Progress, is_folder
-from timesink.formats.counters import read_counters
+from timesink.errors import UnreadableError, UsageError
 from timesink.formats.file_names import is_named_as_table, rank_in_name
-from timesink.model.fitness import FIT, Fitness
-from timesink.model.health import behaviour_notes
-from timesink.model.recorded_run import RecordedRun
+from timesink.formats.read_options import Progress
+from timesink.formats.stored_names import is_folder
 from timesink.model.trace import Trace
 from timesink.model.units import count_noun
-from timesink.sources import Recording, display_place, folders_below, place_of
 from timesink.sources.ab_folder import refuse_ab
 from timesink.sources.discovery import find_recordings, recordings_in
+from timesink.sources.places import display_place, folders_below, place_of
+from timesink.sources.recordings import Recording
 from timesink.sources.run_facts import (
     find_behaviour_tables,
     is_behaviour_table,
@@ -34,11 +27,7 @@ from timesink.sources.run_facts import (
     plain_run_in,
     why_no_table,
 )
-from timesink.sources.sidecars import RUN_FILE, find_beside
-
-if TYPE_CHECKING:
-    from timesink.analyses.work.cycle_work import ProcessWork
-    from timesink.comparison.program.calls import Program
+from timesink.sources.sidecars import RUN_FILE
 
 CASE_SIDES = (("normal_perf_data", "abnormal_perf_data"), ("normal", "abnormal"))
 """Folders whose names say which side of a case they are; the first pair that is there counts."""
@@ -335,70 +324,6 @@ def stem_of(name: str) -> str:
     return _TABLE_WORD.sub("", _TIMESTAMP.sub("", stem)) or stem
 
 
-# -- the files of a side as behaviour: read from tables, computed from recordings ------------------
-
-_OF_COUNTERS = ("bad_counter_row", "unreadable_counters")
-
-
-@dataclass(frozen=True, slots=True)
-class CycleUnit:
-    """How steps are found."""
-
-    method: str | None
-    """How it was found (`cycles.METHODS`); None for a behaviour table, which does not say."""
-    anchor: str | None
-    """What marks it; None where that is not one thing."""
-    between_marks: bool = False
-    """Whether it lasts from one mark to the next, and not as long as its mark."""
-
-    def is_that_of(self, other: CycleUnit) -> bool:
-        """Whether cycles of both may be set beside each other."""
-        if self.method == other.method == "kernels":
-            return True  # two makers name the same work differently
-        # Where a table does not say, the check of the workload tells.
-        if None in {self.anchor, other.anchor}:
-            return True
-        return self.anchor == other.anchor and self.between_marks == other.between_marks
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ProcessedRun:
-    """One file of a side: what it says, cycle by cycle."""
-
-    source: RecordingRef
-    behaviour: pl.DataFrame
-    unit: CycleUnit
-    trace: Trace | None = None
-    """The recording; None for a behaviour table, whose cycles are what they are."""
-    rank: int | None = None
-    confidence: float | None = None
-    notes: tuple[str, ...] = ()
-    anatomies: Mapping[str, Anatomy] = field(default_factory=dict)
-    """What the cycles of each process are made of, by process; of a timeline only."""
-    programs: Mapping[str, Program] = field(default_factory=dict)
-    """What the cycles of each process call, by process; of a timeline only."""
-    beside: pl.DataFrame | None = None
-    """Counters that were sampled beside a behaviour table."""
-    recorded: RecordedRun | None = None
-    """What the recorder says about the run."""
-    peak_memory_bytes: int | None = None
-    """Most that was allocated at a time, where allocations were recorded."""
-    work: Mapping[str, ProcessWork] = field(default_factory=dict)
-    """What the cycles of each process compute and move, by process; of recorded shapes only."""
-    fitness: Fitness = FIT
-    """What the recording can answer."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Failure:
-    """One file of a side of which there is no behaviour."""
-
-    source: RecordingRef
-    error: TimesinkError
-    trace: Trace | None = None
-    """The recording, where only its cycles were not found."""
-
-
 @dataclass(frozen=True, slots=True)
 class SideReadOptions:
     """How files are read."""
@@ -407,113 +332,3 @@ class SideReadOptions:
     jobs: int | None = None
     progress: Progress | None = None
     finding: CycleSearch = field(default_factory=CycleSearch)
-
-
-def run_or_failure(
-    source: RecordingRef, trace: Trace, finding: CycleSearch
-) -> ProcessedRun | Failure:
-    """What a trace says, cycle by cycle, or why it says nothing."""
-    try:
-        return run_of(source, trace, finding)
-    except NotFoundError as error:
-        return Failure(source, error, replace(trace))
-    except TimesinkError as error:
-        return Failure(source, error)
-
-
-def run_of(source: RecordingRef, trace: Trace, finding: CycleSearch) -> ProcessedRun:
-    """What a trace says, cycle by cycle."""
-    if trace.behaviour.height:
-        return _of_table(source, trace)
-    if source.is_table or not trace.has_timeline:
-        raise UnreadableError(
-            f"{source.path}: holds no step",
-            "give a recording with a timeline, or a behaviour table with rows",
-        )
-    return _of_timeline(source, trace, finding)
-
-
-def with_faults(trace: Trace, notes: Sequence[str] = ()) -> tuple[str, ...]:
-    """Notes on behaviour, with what was lost on the way to it."""
-    if any(entry.code in _OF_COUNTERS for entry in trace.health):
-        # Samples that were there, and could not be read, are no missing samples.
-        # Tables are compared without waiting for what only recordings need.
-        from timesink.analyses.behaviour.table import NO_SAMPLES  # noqa: PLC0415
-
-        notes = [note for note in notes if note != NO_SAMPLES]
-    return (*notes, *behaviour_notes(trace.health, of_table=trace.has_behaviour))
-
-
-def _of_table(source: RecordingRef, trace: Trace) -> ProcessedRun:
-    table, notes = mend_table(trace.behaviour)
-    beside = trace.counters if trace.counters.height else None
-    path = find_beside(source.path) if beside is None else None
-    if path is not None:
-        try:
-            beside, _ = read_counters(path)
-        except TimesinkError as error:
-            notes = (*notes, f"counters beside the table were not read: {error.message}")
-    anchors = table["anchor"].drop_nulls().cast(pl.String).unique().to_list()
-    return ProcessedRun(
-        source,
-        table,
-        CycleUnit(None, anchors[0] if len(anchors) == 1 else None),
-        rank=_rank(source, trace),
-        notes=with_faults(trace, notes),
-        beside=beside,
-    )
-
-
-def _refuse_damage(source: RecordingRef, trace: Trace) -> None:
-    """Raise where no cycle can be found in what a damaged file has left, with the damage."""
-    from timesink.analyses.damage import without_order  # noqa: PLC0415
-
-    reason = without_order(trace)
-    if reason is not None:
-        raise UnreadableError(f"{source.path} cannot be judged: {reason.sentence}", reason.record)
-
-
-def _rank(source: RecordingRef, trace: Trace) -> int | None:
-    """The rank the recording states, else that of its name."""
-    stated = trace.metadata.distributed.rank
-    return source.recording.rank if stated is None else stated
-
-
-def _of_timeline(source: RecordingRef, trace: Trace, finding: CycleSearch) -> ProcessedRun:
-    from timesink.analyses.behaviour import load_classes  # noqa: PLC0415
-    from timesink.analyses.behaviour.calls import without_recorders_ranges  # noqa: PLC0415
-    from timesink.analyses.behaviour.recorded_anatomy import anatomies  # noqa: PLC0415
-    from timesink.analyses.behaviour.table import behaviour_table  # noqa: PLC0415
-    from timesink.analyses.cycles.annotations import mark_note  # noqa: PLC0415
-    from timesink.analyses.cycles.search import find_cycles  # noqa: PLC0415
-    from timesink.analyses.fitness import recording_fitness  # noqa: PLC0415
-    from timesink.analyses.memory_curve import peak_memory, recording_start  # noqa: PLC0415
-    from timesink.analyses.work.cycle_work import process_work  # noqa: PLC0415
-    from timesink.comparison.program.calls import programs  # noqa: PLC0415
-
-    _refuse_damage(source, trace)
-    cycles = find_cycles(trace, marker=finding.marker, by=finding.by)
-    program = without_recorders_ranges(trace, cycles)
-    result = behaviour_table(program, cycles, load_classes(finding.metric_map))
-    if result.table.is_empty():
-        raise UnreadableError(
-            f"{source.path}: nothing was recorded inside its "
-            f"{count_noun(cycles.table.height, 'steps')}",
-            "choose other steps with --marker or --by",
-        )
-    return ProcessedRun(
-        source,
-        result.table,
-        CycleUnit(cycles.method, cycles.anchor, mark_note(cycles.anchor) in cycles.notes),
-        # A fresh one: the tables it has loaded go, and are loaded again should they be needed.
-        trace=replace(trace),
-        rank=_rank(source, trace),
-        confidence=cycles.confidence,
-        notes=with_faults(trace, [*cycles.notes, *result.notes]),
-        anatomies=anatomies(program, cycles),
-        programs=programs(program, cycles, recording_start(trace)),
-        recorded=trace.metadata.run,
-        peak_memory_bytes=peak_memory(trace),
-        work=process_work(program, cycles),
-        fitness=recording_fitness(trace),
-    )

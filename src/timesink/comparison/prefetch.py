@@ -9,18 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from timesink.errors import TimesinkError
-from timesink.formats.chrome import WORTH_A_WORKER
+from timesink.formats.chrome.decoder_crew import WORTH_A_WORKER
 from timesink.formats.file_names import is_named_as_table
-from timesink.runtime import Worker, usable_cores
-from timesink.sources import Recording
+from timesink.runtime.workers import Worker, usable_cores
 from timesink.sources.cache import Cache
 from timesink.sources.discovery import find_recordings, recordings_in
 from timesink.sources.opening import key_of
+from timesink.sources.recordings import Recording
 from timesink.sources.sidecars import TRACE_ENDINGS
 
 if TYPE_CHECKING:
@@ -29,8 +30,7 @@ if TYPE_CHECKING:
 _KEEPING = "timesink.comparison.reading"
 
 
-@dataclass(frozen=True, slots=True)
-class CycleSearch:
+class CycleSearch(msgspec.Struct, frozen=True):
     """How behaviour is found in a recording: as the user says, or (None) as it suggests."""
 
     marker: str | None = None

@@ -5,29 +5,33 @@ Also which collectives move their data slower or faster than they did, and which
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+import dataclasses
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 import polars as pl
+from msgspec.structs import replace
 
 from timesink.analyses.columns import stack_tables
 from timesink.analyses.communication_calls import ONE_SIDED
-from timesink.analyses.ranks import RankLayout, RankSet
 from timesink.analyses.ranks.analysis import RanksAnalysis
 from timesink.analyses.ranks.collectives import GROUP_KEY
 from timesink.analyses.ranks.lateness import MIN_SHARE, SOURCES
-from timesink.analyses.ranks.own_time import ranges_of
+from timesink.analyses.ranks.own_time import ranges_of, the_ranks
 from timesink.analyses.ranks.rank_clusters import MIN_SHARE as LEAST_APART
 from timesink.analyses.ranks.rank_clusters import far_from_usual, step_mean
+from timesink.analyses.ranks.rank_set import RankLayout, RankSet
 from timesink.analyses.ranks.summary import RankSummary
-from timesink.analyses.statistics import ALPHA, false_discovery
-from timesink.analyses.statistics.drift import mean_changes
-from timesink.comparison.steps.times import cycle_times
-from timesink.comparison.steps.verdict import judge_lengths
-from timesink.model.diagnosis import Component, CycleTime
-from timesink.model.findings import Finding
-from timesink.model.units import times
+from timesink.analyses.statistics.mean_changes import mean_changes
+from timesink.analyses.statistics.significance import ALPHA, false_discovery
+from timesink.comparison.inputs import RunInput
+from timesink.comparison.results import RankChanges, StragglerChange
+from timesink.comparison.steps.verdict import cycle_times, judge_lengths
+from timesink.errors import UnreadableError
+from timesink.model.diagnosis import Component, Diagnosis
+from timesink.model.findings import CAUSES, Cause, Evidence, Straggler
+from timesink.model.units import brief_ns, count_noun, times
+from timesink.rules.communication import advice_on, why_late
 
 COLLECTIVE_CHANGE_SCHEMA: dict[str, pl.DataType] = {
     **dict.fromkeys(("group_kind", "collective", "dtype"), pl.String()),
@@ -270,31 +274,13 @@ _THERE = 0.5
 """Who cost this part of what it costs on the other side was a straggler there as well."""
 
 
-@dataclass(frozen=True, slots=True)
-class StragglerChange:
-    """A rank that holds others up in one of two runs, or in both."""
-
-    state: str
-    """One of `STATES`."""
-    rank: int
-    cause: str
-    """In the new run, where it is one there."""
-    base_ns: float
-    """How long others wait for it in a step of the base, and of the new run."""
-    new_ns: float
-    base_rank: int | None
-    """Which rank it was in the base, where another one of its role is named there."""
-    steps: tuple[str, ...]
-    evidence: tuple[str, ...]
-
-
 def straggler_changes(base: RankSet, new: RankSet, *, matched: bool) -> tuple[StragglerChange, ...]:
     """Stragglers of both runs; `matched` says that a rank is the same in both of them."""
     before = (
         {straggler.rank: straggler for straggler in base.analysis.stragglers} if matched else {}
     )
     least = MIN_SHARE * new.analysis.panel.step_ns
-    entries: list[tuple[str, Finding, float, float, int | None]] = []
+    entries: list[tuple[str, Straggler, float, float, int | None]] = []
     taken: set[int] = set()
     for straggler in new.analysis.stragglers:
         counterpart = before.get(straggler.rank) or _of_same_role(base, new, straggler, before)
@@ -325,7 +311,7 @@ def straggler_changes(base: RankSet, new: RankSet, *, matched: bool) -> tuple[St
         StragglerChange(
             state,
             finding.rank,
-            finding.cause,
+            finding.id,
             base_ns,
             new_ns,
             own_rank,
@@ -344,7 +330,7 @@ def straggler_changes(base: RankSet, new: RankSet, *, matched: bool) -> tuple[St
     return tuple(changes)
 
 
-def _per_step(finding: Finding, analysis: RanksAnalysis) -> float:
+def _per_step(finding: Straggler, analysis: RanksAnalysis) -> float:
     return finding.cost_ns / max(len(analysis.panel.steps), 1)
 
 
@@ -359,8 +345,8 @@ def _unnamed_cost(analysis: RanksAnalysis, rank: int) -> float:
 
 
 def _of_same_role(
-    base: RankSet, new: RankSet, finding: Finding, before: dict[int, Finding]
-) -> Finding | None:
+    base: RankSet, new: RankSet, finding: Straggler, before: dict[int, Straggler]
+) -> Straggler | None:
     """A straggler of the base for the same reason in the same role.
 
     Which rank of a slow stage is named is chance.
@@ -372,49 +358,13 @@ def _of_same_role(
     named = {straggler.rank for straggler in new.analysis.stragglers}
     for candidate in before.values():
         same_role = role.get(candidate.rank) == role.get(finding.rank, -2)
-        if (
-            same_role
-            and candidate.cause == finding.cause
-            and candidate.rank not in named | _odd(base)
-        ):
+        if same_role and candidate.id == finding.id and candidate.rank not in named | _odd(base):
             return candidate
     return None
 
 
 def _odd(ranks: RankSet) -> set[int]:
     return {rank for group in ranks.groups if group.odd for rank in group.ranks}
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class RankChanges:
-    """Two runs of many ranks beside each other."""
-
-    base: RankSet
-    new: RankSet
-    layouts: tuple[RankLayout, RankLayout]
-    verdict: str
-    """One of `diagnosis.VERDICTS`, on the steps of the run."""
-    reason: str
-    step_time: CycleTime
-    """How long the steps of the run are, in the mean over its ranks."""
-    attribution: tuple[Component, ...]
-    """Of the mean step, parts as in `PARTS`, whose changes add up to its own; largest first.
-
-    Their intervals are None with fewer than two steps on a side.
-    """
-    stragglers: tuple[StragglerChange, ...]
-    """New ones first."""
-    collectives: pl.DataFrame
-    """Rows of `COLLECTIVE_CHANGE_SCHEMA`."""
-    ranks: pl.DataFrame
-    """Rows of `RANK_CHANGE_SCHEMA`; none where ranks of one run are not those of the other."""
-    notes: tuple[str, ...]
-    """What to know first: other layouts, ranks that are missing or damaged."""
-
-    @property
-    def common(self) -> list[int]:
-        """Ranks that both sides have."""
-        return sorted(self.base.ranks.keys() & self.new.ranks.keys())
 
 
 def compare_ranks(base: RankSet, new: RankSet) -> RankChanges:
@@ -491,3 +441,172 @@ def _notes(base: RankSet, new: RankSet, layouts: tuple[RankLayout, RankLayout]) 
         for recording in ours.damaged:
             yield f"left out of the {name}: {recording.worker}: {recording.reason}"
         yield from (f"{name}: {note}" for note in ours.notes)
+
+
+# -- sets of ranks: which of them are compared in full ---------------------------------------------
+
+ALL_PAIRS = 16
+"""Ranks of a side up to which every rank is compared with itself in full ..."""
+MAX_PAIRS = 8
+"""... and of how many that stand for the others of a larger run."""
+
+
+def may_be_sets(base: RunInput, new: RunInput) -> bool:
+    """Whether both sides are several recordings of one run, none of which is open or a table."""
+    return all(
+        len(side.sources) > 1
+        and len({source.recording.run for source in side.sources}) == 1
+        and not any(source.is_table or source.is_export or source.trace for source in side.sources)
+        for side in (base, new)
+    )
+
+
+def compared_sets(read: Callable[[], Iterable[RankSet]]) -> tuple[RankChanges | None, list[str]]:
+    """What changed between two runs; None, and why, where they are not two runs of ranks.
+
+    That the engine cannot work is an error: what it was asked for is not to be done without it.
+    """
+    try:
+        base, new = read()
+    except UnreadableError as error:
+        return None, [f"the ranks are not compared as one run: {error.message}"]
+    unrelated = [len(ranks.runs) for ranks in (base, new) if len(ranks.runs) > 1]
+    if unrelated:
+        many = " and ".join(f"{runs} runs" for runs in unrelated)
+        why = f"they belong to {many}"
+        return None, [f"recordings are compared one by one: {why}; name one run each"]
+    if not all(len(side.ranks) > 1 and side.communicates for side in (base, new)):
+        return None, []
+    return compare_ranks(base, new), []
+
+
+# -- those that stand for the others ---------------------------------------------------------------
+
+
+def representatives(changes: RankChanges) -> list[int]:
+    """Ranks to be compared in full: stragglers and odd ones of both sides, then usual ones."""
+    groups = [group for side in (changes.new, changes.base) for group in side.groups]
+    usual = [group.representative for group in groups if not group.odd]
+    by_interest = [
+        # A usual one of the new run is always there: what is odd shows beside it.
+        *usual[:1],
+        # Of those who are late for one reason together, one is enough.
+        *(together[0].rank for together in late_together(changes)),
+        *(group.representative for group in groups if group.odd),
+        *usual,
+    ]
+    common = set(changes.common)
+    return sorted([rank for rank in dict.fromkeys(by_interest) if rank in common][:MAX_PAIRS])
+
+
+def only_ranks(side: RunInput, ranks: RankSet, chosen: Sequence[int]) -> RunInput:
+    """The recordings of some ranks."""
+    places = {ranks.ranks[rank].about.source for rank in chosen}
+    sources = (
+        source
+        for source in side.sources
+        if places & {str(source.recording.path), source.recording.source}
+    )
+    return dataclasses.replace(side, sources=tuple(sources))
+
+
+def chosen_note(changes: RankChanges, chosen: Sequence[int]) -> str:
+    """That a few ranks stand for all of them."""
+    many = count_noun(len(changes.common), "ranks")
+    return (
+        f"of {many}, ranks {ranges_of(chosen)} are compared in full and stand for the others "
+        "(stragglers first); --rank N compares another one"
+    )
+
+
+# -- new stragglers among the causes of a change, so that a gate, a comment or a page shows them ---
+
+_EXPLAINED = 0.5
+"""A straggler is known already where causes of its process explain this part of its cost."""
+_MAX_RANKS_NAMED = 3
+_STATES = ("new", "worse")
+
+
+def with_stragglers(diagnosis: Diagnosis, changes: RankChanges, *, of_all: bool) -> Diagnosis:
+    """A diagnosis of pairs with the stragglers that came or became worse.
+
+    `of_all` says that every rank was compared in full; otherwise the verdict is that of the steps
+    of all ranks, not of those that stand for them.
+    """
+    judged = diagnosis
+    if not of_all:
+        judged = replace(
+            diagnosis, verdict=changes.verdict, reason=changes.reason, cycle_time=changes.step_time,
+            corrected=None, is_without_overhead=False,
+        )  # fmt: skip
+    change = judged.cycle_time.new_ns - judged.cycle_time.base_ns
+    late = [group for group in late_together(changes) if group[0].state in _STATES]
+    named = {f"rank {straggler.rank}" for group in late for straggler in group}
+    # That somebody is late is all that pairs know of it.
+    other_causes = [
+        cause for cause in judged.causes if cause.id != "straggler" or cause.process not in named
+    ]
+    left = change - sum(cause.cost_ns for cause in other_causes)
+    new: list[Cause] = []
+    for together in late[:_MAX_RANKS_NAMED]:
+        first = max(together, key=lambda straggler: straggler.new_ns)
+        names = {f"rank {straggler.rank}" for straggler in together}
+        explained_ns = sum(cause.cost_ns for cause in other_causes if cause.process in names)
+        more = first.new_ns - first.base_ns
+        if explained_ns >= _EXPLAINED * more:
+            continue
+        explained = max(min(more, left), 0.0)
+        left -= explained
+        who = whose(together)
+        new.append(
+            Cause(
+                first.cause if first.cause in CAUSES else "straggler",
+                cost_sentence(together),
+                advice_on(first.cause, who, several=len(together) > 1),
+                cost_ns=explained,
+                evidence=tuple(Evidence("cycle", text, side="new") for text in first.evidence),
+                claims=(("exposed_communication", explained),) if explained else (),
+                process=who,
+            )
+        )
+    if not new:
+        return replace(judged, causes=tuple(other_causes))
+    causes = sorted([*other_causes, *new], key=lambda cause: -abs(cause.cost_ns))
+    explained = sum(cause.cost_ns for cause in causes)
+    return replace(judged, causes=tuple(causes), unexplained_ns=change - explained)
+
+
+def late_together(changes: RankChanges) -> list[list[StragglerChange]]:
+    """Stragglers in one state and for one reason, by the groups of ranks they are in."""
+    groups = {
+        (side, rank): group.group
+        for side, ranks in (("new", changes.new), ("base", changes.base))
+        for group in ranks.groups
+        for rank in group.ranks
+    }
+    parts: dict[tuple[str, str, str], list[StragglerChange]] = {}
+    for straggler in changes.stragglers:
+        group = groups.get(("base" if straggler.state == "gone" else "new", straggler.rank), "")
+        parts.setdefault((straggler.state, straggler.cause, group), []).append(straggler)
+    return list(parts.values())
+
+
+def whose(together: Sequence[StragglerChange]) -> str:
+    """The ranks in words."""
+    return the_ranks([straggler.rank for straggler in together], most=None)
+
+
+def wait_told(together: Sequence[StragglerChange], worst: StragglerChange) -> str:
+    """How long others wait for the worst of them now, and did before."""
+    before = f" ({brief_ns(worst.base_ns)} before)" if worst.state == "worse" else ""
+    return f"{'up to ' * (len(together) > 1)}{brief_ns(worst.new_ns)} per step{before}"
+
+
+def cost_sentence(together: Sequence[StragglerChange]) -> str:
+    """What stragglers cost now, and why, where they are named already."""
+    several = len(together) > 1
+    costs = max(together, key=lambda straggler: straggler.new_ns)
+    delay = ("now " if costs.state == "new" else "") + ("delay" if several else "delays")
+    why = why_late(costs.cause, several=several)
+    who = whose(together).capitalize()
+    return f"{who} {delay} the others by {wait_told(together, costs)}: {why}."

@@ -1,45 +1,96 @@
-"""What a comparison of two roles comes to, as plain data; and the signals of one of them."""
+"""What changed, as plain data: runs as read, their processes, pairs of these, and all pairs."""
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-import numpy as np
 import polars as pl
 
-from timesink.analyses.behaviour import once_per_cycle, plain_texts
 from timesink.analyses.behaviour.anatomy import Anatomy
-from timesink.analyses.statistics.drift import warm_up
 from timesink.analyses.statistics.exact import least_p
-from timesink.analyses.statistics.repeats import Decision, TimedRun
-from timesink.comparison.program.alignment import count_calls, kinds_of, ranges
-from timesink.comparison.program.calls import (
-    ANNOTATION,
-    COPY,
-    KERNEL,
-    MODULE,
-    OPERATOR,
-    RUNTIME,
-    Program,
-)
-from timesink.model import vendors
-from timesink.model.diagnosis import RECORDED, SteadyTimes
+from timesink.comparison.repeated_runs import Decision, TimedRun
+from timesink.model.diagnosis import Component, CycleTime, Expectation, SteadyTimes
 from timesink.model.fitness import FIT, Fitness
-from timesink.model.intervals import Ints
-from timesink.model.schema import HOST_DEVICE
+from timesink.model.intervals import Floats
+from timesink.model.recorded_run import RecordedRun
+from timesink.model.trace import Trace
 
 if TYPE_CHECKING:
+    from timesink.analyses.ranks.rank_set import RankLayout, RankSet
     from timesink.analyses.replay.own_clock import StepTime
     from timesink.analyses.work.cycle_work import ProcessWork
+    from timesink.comparison.inputs import RecordingRef
+    from timesink.comparison.program.calls import Program
+    from timesink.errors import TimesinkError
+
+# -- the runs of a side and their processes --------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class CycleUnit:
+    """How steps are found."""
+
+    method: str | None
+    """How it was found (`cycles.spans.METHODS`); None for a behaviour table, which does not say."""
+    anchor: str | None
+    """What marks it; None where that is not one thing."""
+    between_marks: bool = False
+    """Whether it lasts from one mark to the next, and not as long as its mark."""
+
+    def is_that_of(self, other: CycleUnit) -> bool:
+        """Whether cycles of both may be set beside each other."""
+        if self.method == other.method == "kernels":
+            return True  # two makers name the same work differently
+        # Where a table does not say, the check of the workload tells.
+        if None in {self.anchor, other.anchor}:
+            return True
+        return self.anchor == other.anchor and self.between_marks == other.between_marks
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Run:
+    """One file of a side: what it says, cycle by cycle."""
+
+    source: RecordingRef
+    behaviour: pl.DataFrame
+    unit: CycleUnit
+    trace: Trace | None = None
+    """The recording; None for a behaviour table, whose cycles are what they are."""
+    rank: int | None = None
+    confidence: float | None = None
+    notes: tuple[str, ...] = ()
+    anatomies: Mapping[str, Anatomy] = field(default_factory=dict)
+    """What the cycles of each process are made of, by process; of a timeline only."""
+    programs: Mapping[str, Program] = field(default_factory=dict)
+    """What the cycles of each process call, by process; of a timeline only."""
+    beside: pl.DataFrame | None = None
+    """Counters that were sampled beside a behaviour table."""
+    recorded: RecordedRun | None = None
+    """What the recorder says about the run."""
+    peak_memory_bytes: int | None = None
+    """Most that was allocated at a time, where allocations were recorded."""
+    work: Mapping[str, ProcessWork] = field(default_factory=dict)
+    """What the cycles of each process compute and move, by process; of recorded shapes only."""
+    fitness: Fitness = FIT
+    """What the recording can answer."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Failure:
+    """One file of a side of which there is no behaviour."""
+
+    source: RecordingRef
+    error: TimesinkError
+    trace: Trace | None = None
+    """The recording, where only its cycles were not found."""
 
 
 @dataclass(frozen=True, eq=False)
-class ProcessSteps:
+class Process:
     """What one process of one run did, cycle by cycle."""
 
     label: str
@@ -52,7 +103,7 @@ class ProcessSteps:
     host: str | None = None
     rank: int | None = None
     method: str | None = None
-    """How its cycles were found (`cycles.METHODS`); None for a behaviour table."""
+    """How its cycles were found (`cycles.spans.METHODS`); None for a behaviour table."""
     confidence: float | None = None
     notes: tuple[str, ...] = ()
     anatomy: Anatomy | None = None
@@ -74,6 +125,12 @@ class ProcessSteps:
     step_time: Callable[[], StepTime] | None = None
     """The mean step of its recording on both clocks, worked out when it is asked for; None where
     steps are not marked or there is no timeline."""
+    job: str = ""
+    """Name of the file it comes from: pairs files of both sides."""
+    suffix: str = ""
+    """Which cycles it holds, as names of files say: `_prefill`, `_decode`, `_layer`, or empty."""
+    origin: Hashable = None
+    """What it was read from: the same for a process that is on both sides."""
 
     @property
     def cycles(self) -> int:
@@ -221,6 +278,11 @@ class Workload:
     """How many cycles of NEW hold the work of one of BASE, by calls per cycle; None if unknown."""
 
 
+NO_CYCLES = CycleTimes((), (), 0.0, 0.0, None, None, None)
+UNKNOWN_WORK = Workload(comparable=True, reasons=(), work_ratio=None)
+"""What is known of processes that were matched, and not compared yet."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class KeyFinding:
     """A function whose share of the cycle changed, and the metrics that changed with it."""
@@ -235,19 +297,19 @@ class KeyFinding:
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Pair:
-    """Two roles beside each other."""
+    """Two processes beside each other: how they were matched, their name, and what changed."""
 
     kind: str
-    """The same process in both runs is `strict`, different ones `cross`, and representatives of two
-    clusters are `peers`."""
-    base: ProcessSteps
-    new: ProcessSteps
-    cycle_times: CycleTimes
-    workload: Workload
-    rows: pl.DataFrame
-    times: pl.DataFrame
-    families: pl.DataFrame
-    findings: tuple[KeyFinding, ...]
+    """The same process or rank in both runs is `strict`, different ones `cross`, representatives of
+    two clusters `peers`, and cycles of one process `within`."""
+    base: Process
+    new: Process
+    cycle_times: CycleTimes = NO_CYCLES
+    workload: Workload = UNKNOWN_WORK
+    rows: pl.DataFrame = field(default_factory=partial(pl.DataFrame, schema=ROWS))
+    times: pl.DataFrame = field(default_factory=partial(pl.DataFrame, schema=TIMES))
+    families: pl.DataFrame = field(default_factory=partial(pl.DataFrame, schema=FAMILIES))
+    findings: tuple[KeyFinding, ...] = ()
     """Up to three, of rows whose score is above the published threshold of 10."""
     equal_work: Pair | None = None
     """The same pair with the cycles of one side put together until both hold the same work; only
@@ -255,6 +317,33 @@ class Pair:
     plain: ComparedRuns | None = None
     known_rows: pl.DataFrame | None = None
     """`rows` one by one with counters as far as they are known, where that is another thing."""
+    identifier: str = ""
+    """What was compared: `SGLang/gpu_instability`, `normal vs gpu_clock`."""
+    file_stem: str = ""
+    """Name of its files, without an ending."""
+    by_rank: bool = False
+    """Whether both were matched by their rank."""
+    of_all_devices: Pair | None = None
+    """The pair of all devices, where this one holds the tables of one."""
+    peaks: str | None = None
+    """What efficiency is compared with, where the user says it."""
+    expected: Expectation | None = None
+    """Of the second side, where somebody knows."""
+
+    @property
+    def whole(self) -> Pair:
+        """The pair with all devices, which causes are looked for in."""
+        return self.of_all_devices or self
+
+    @property
+    def of_equal_work(self) -> Pair:
+        """The pair whose steps hold the same work, where they had to be grouped for that."""
+        return self.equal_work or self
+
+    @property
+    def suffix(self) -> str:
+        """Which cycles: `_prefill`, `_decode`, `_layer`, or empty; groups have none in common."""
+        return "" if self.kind == "peers" else self.base.suffix
 
     @property
     def loads(self) -> pl.DataFrame:
@@ -265,170 +354,149 @@ class Pair:
         return self.rows if self.known_rows is None else self.known_rows
 
 
-THRESHOLD = 10.0
-"""Rows with a higher score are worth a word."""
-_MAX_FINDINGS = 3
-"""Findings, and metrics of each."""
-_MIN_CHANGE = 1e-6
-"""Metrics that changed by less did not change."""
-
-
-def key_findings(rows: pl.DataFrame) -> tuple[KeyFinding, ...]:
-    """The first functions of the rows whose score is above the threshold, with their metrics."""
-    high = rows.select("function", "device", "mu_delta", "score").with_row_index("row")
-    high = high.filter(pl.col("score") > THRESHOLD)
-    heads = high.unique(["function", "device"], keep="first", maintain_order=True).head(
-        _MAX_FINDINGS
-    )
-    findings = []
-    for row, function, device in heads.select("row", "function", "device").iter_rows():
-        same = (pl.col("function") == function) & (pl.col("device") == device)
-        changed = high.filter(same, pl.col("mu_delta").abs() > _MIN_CHANGE)["row"]
-        findings.append(
-            KeyFinding(function, device, row, tuple(changed.head(_MAX_FINDINGS).to_list()))
-        )
-    return tuple(findings)
-
-
-# -- what one side tells without any noise, or nearly ----------------------------------------------
-
-
-_RUNTIME = ("cpu_launch", "cpu_copy", "cpu_sync")
+# -- groups of processes, and ranks of a run, beside each other ------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class SignalName:
-    """One signal, as people read it."""
+class Difference:
+    """Something in which the representative of a cluster differs from that of the largest one."""
 
-    title: str
+    what: str
+    """`gpu_sm_frequency`, `time of gemm`, `calls of cpu_sync`, `length of the cycle`."""
+    device: str
+    """`Host`, `GPU 7`; empty for the cycle as a whole."""
+    base: float
+    """Mean over the cycles of the largest cluster's representative."""
+    own: float
+    """Mean over the cycles of this cluster's representative."""
     unit: str
-    """`time_ns`, `count`, `bytes` or `text`, as kinds of columns are called."""
-    exact: bool
-    """Whether equal programs have equal ones, and no test is needed."""
+    """`ns` for times, empty for calls."""
+    distance: float
+    """What is sure of the ratio, in doublings."""
 
 
-SIGNALS: Mapping[str, SignalName] = {
-    "program": SignalName("program", "text", exact=True),
-    "launches": SignalName("launches per step", "count", exact=True),
-    "syncs": SignalName("waits for the device per step", "count", exact=True),
-    "copied_bytes": SignalName("bytes copied per step", "bytes", exact=True),
-    "peak_memory_bytes": SignalName("peak memory", "bytes", exact=True),
-    "device_ns": SignalName("device time per step", "time_ns", exact=False),
-    "cycle_ns": SignalName("step time", "time_ns", exact=False),
-}
-"""Fields of `Signals`: what is certain first, then what is precise, then cycle time."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Cluster:
+    """Roles that behave alike."""
+
+    representative: int
+    """Its most typical role, as a place in `Exploration.roles`."""
+    members: tuple[int, ...]
+    apart: str = ""
+    """What sets it apart from the largest cluster, in a sentence; empty for the largest itself."""
+    differences: tuple[Difference, ...] = ()
+    """Everything that differs from the largest cluster by the threshold or more, largest first."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Exploration:
+    """Which of many roles behave alike, and how the groups differ."""
+
+    roles: tuple[Process, ...]
+    """Sorted by label, whatever the order they were given in."""
+    distances: Floats
+    """Symmetric, one row and column per role, in doublings (`distances`)."""
+    threshold: float
+    """Distance from which roles are distinguished."""
+    threshold_reason: str
+    clusters: tuple[Cluster, ...]
+    """Largest first, then by the label of the representative."""
+    pairs: tuple[Pair, ...]
+    """Comparisons (`peers`) of the representatives, largest distance first."""
+    pairs_left_out: int = 0
+    """Pairs of clusters that were not compared in full because there are too many."""
 
 
 @dataclass(frozen=True, slots=True)
-class Signals:
-    """Signals of one run: the middle of its cycles after warm-up; None where it does not tell."""
+class StragglerChange:
+    """A rank that holds others up in one of two runs, or in both."""
 
-    program: str | None = None
-    """Equal programs have equal texts: what a usual cycle calls, and how often."""
-    launches: float | None = None
-    """Kernels, copies and memsets that the host launched; a replayed graph is one."""
-    syncs: float | None = None
-    """Calls that wait for the device, blocking copies among them."""
-    copied_bytes: float | None = None
-    """Of copies and memsets."""
-    peak_memory_bytes: int | None = None
-    """Most that was allocated at a time on one device, else on the host, in the recording."""
-    device_ns: float | None = None
-    """All work of the device, parallel streams each."""
-    cycle_ns: float | None = None
-    """A typical cycle: the mean without the outermost ones."""
-    by: str = RECORDED
-    """Which cycles `cycle_ns` is of: plain ones where there are any."""
-    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    """Fewest and most per cycle of each amount, without a few odd cycles."""
+    state: str
+    """One of `STATES`."""
+    rank: int
+    cause: str
+    """In the new run, where it is one there."""
+    base_ns: float
+    """How long others wait for it in a step of the base, and of the new run."""
+    new_ns: float
+    base_rank: int | None
+    """Which rank it was in the base, where another one of its role is named there."""
+    steps: tuple[str, ...]
+    evidence: tuple[str, ...]
 
 
-def signals_of(role: ProcessSteps) -> Signals:
-    """The signals of one process of one run.
+@dataclass(frozen=True, eq=False, repr=False)
+class RankChanges:
+    """Two runs of many ranks beside each other."""
 
-    >>> import timesink
-    >>> base = timesink.compare(timesink.sample(), timesink.sample()).pairs[0].pair.base
-    >>> found = signals_of(base)
-    >>> found.launches, found.ranges["syncs"]
-    (489.0, (1.0, 1.0))
+    base: RankSet
+    new: RankSet
+    layouts: tuple[RankLayout, RankLayout]
+    verdict: str
+    """One of `diagnosis.VERDICTS`, on the steps of the run."""
+    reason: str
+    step_time: CycleTime
+    """How long the steps of the run are, in the mean over its ranks."""
+    attribution: tuple[Component, ...]
+    """Of the mean step, parts as in `PARTS`, whose changes add up to its own; largest first.
+
+    Their intervals are None with fewer than two steps on a side.
     """
-    lengths = cycle_lengths(role.behaviour).cast(pl.Float64).to_numpy()
-    every = np.sort(role.behaviour["cycle"].unique().to_numpy())
-    skip = warm_up(lengths) if len(lengths) == len(every) else 0
-    cycles, lengths = every[skip:], lengths[skip:]
-    amounts = _amounts(role, cycles)
-    spans = {name: _range(values) for name, values in amounts.items()}
-    middle = {name: float(np.median(values)) for name, values in amounts.items()}
-    timed = role.plain[0] if role.plain else TimedRun("", lengths, by=RECORDED)
-    return Signals(
-        program=None if role.program is None else digest(role.program, cycles),
-        **middle,
-        peak_memory_bytes=role.peak_memory_bytes,
-        cycle_ns=timed.typical_ns if len(timed.cycles_ns) else None,
-        by=timed.by,
-        ranges=spans,
-    )
+    stragglers: tuple[StragglerChange, ...]
+    """New ones first."""
+    collectives: pl.DataFrame
+    """Rows of `COLLECTIVE_CHANGE_SCHEMA`."""
+    ranks: pl.DataFrame
+    """Rows of `RANK_CHANGE_SCHEMA`; none where ranks of one run are not those of the other."""
+    notes: tuple[str, ...]
+    """What to know first: other layouts, ranks that are missing or damaged."""
+
+    @property
+    def common(self) -> list[int]:
+        """Ranks that both sides have."""
+        return sorted(self.base.ranks.keys() & self.new.ranks.keys())
 
 
-def digest(program: Program, cycles: Ints) -> str:
-    """A short text that equal programs have in common: how often a usual cycle calls what.
-
-    Calls that vary from cycle to cycle are left out: how often they come is no property of it.
-    """
-    sites = program.sites.sort("site")
-    common = sorted(set(cycles.tolist()) & set(program.cycles))
-    side = count_calls(program, sites["site"], common or program.cycles)
-    structural = np.isin(sites["sort"].to_numpy(), (OPERATOR, ANNOTATION, MODULE))
-    if not program.host:
-        structural[:] = True
-    usual = side.only(kinds_of(side, structural)[0])
-    least, most = ranges(usual.calls)
-    steady = np.flatnonzero((least == most) & (most > 0))
-    content = np.stack([sites["site"].to_numpy()[steady], least[steady].astype(np.uint64)])
-    return hashlib.sha256(np.ascontiguousarray(content).tobytes()).hexdigest()[:16]
+# -- all of it -------------------------------------------------------------------------------------
 
 
-def _amounts(role: ProcessSteps, cycles: Ints) -> dict[str, Ints]:
-    """Counts and device time, cycle by cycle, of what was recorded at all."""
-    amounts: dict[str, Ints] = {}
-    once = once_per_cycle(plain_texts(role.behaviour)).select(
-        "cycle", "function", "function_class", "device", "calls", "dur_ns"
-    )
-    on_host = pl.col("device").cast(pl.String) == HOST_DEVICE
-    runtime = once.filter(on_host, pl.col("function_class").cast(pl.String).is_in(_RUNTIME))
-    if runtime.height:
-        names = runtime["function"].unique().to_list()
-        waits = [name for name in names if vendors.waits_for_device(name)]
-        amounts["syncs"] = _sums(runtime.filter(pl.col("function").is_in(waits)), "calls", cycles)
-    if role.program is None:
-        work = once.filter(~on_host)
-        return amounts | ({"device_ns": _sums(work, "dur_ns", cycles)} if work.height else {})
-    sites = role.program.sites.select("site", "parent", "sort")
-    graphs = sites.filter(pl.col("sort") == RUNTIME)["site"]
-    # Calls of the runtime in a program replay graphs: what is in these has no launch of its own.
-    launched = pl.col("sort").is_in([KERNEL, COPY]) & ~pl.col("parent").is_in(graphs.implode())
-    rows = role.program.counts.join(sites, on="site")
-    work = rows.filter(pl.col("sort").is_in([KERNEL, COPY]))
-    if work.height:
-        amounts["device_ns"] = _sums(work, "device_ns", cycles)
-        amounts["launches"] = _sums(
-            rows.filter(launched | (pl.col("sort") == RUNTIME)), "calls", cycles
-        )
-        amounts["copied_bytes"] = _sums(work.filter(pl.col("sort") == COPY), "bytes", cycles)
-    return amounts
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """What changed between runs: pairs of processes, or groups of them; no word about it."""
 
+    sources: tuple[str, ...]
+    """The paths that were given."""
+    pairs: tuple[Pair, ...]
+    roles: tuple[Process, ...]
+    """Every process that was read; a pair holds two of them."""
+    exploration: Exploration | None = None
+    """Which of many processes behave alike; None where pairs were compared."""
+    notes: tuple[str, ...] = ()
+    """What to know before believing the numbers: what was left out, and why."""
+    cases_left_out: tuple[str, ...] = ()
+    """Why whole cases could not be compared, each in a sentence; notes name them as well."""
+    files_left_out: tuple[str, ...] = ()
+    """Why files of a side could not be read, in the same way."""
+    roles_left_out: tuple[str, ...] = ()
+    """Processes that have no partner on the other side, each by its name."""
+    ranks: RankChanges | None = None
+    """What changed over all ranks, where both sides are runs of many; None otherwise."""
 
-def _sums(rows: pl.DataFrame, amount: str, cycles: Ints) -> Ints:
-    """The sum of each cycle, with zero for those that have none."""
-    every = pl.DataFrame({"cycle": cycles}, schema={"cycle": rows.schema["cycle"]})
-    sums = rows.group_by("cycle").agg(pl.col(amount).sum())
-    return (
-        every.join(sums, on="cycle", how="left", maintain_order="left")[amount]
-        .fill_null(0)
-        .to_numpy()
-    )
+    @property
+    def fitness(self) -> dict[str, Fitness]:
+        """What each recording that was compared can answer, by the name of its process."""
+        return {role.label: role.fitness for role in self.roles}
 
+    @property
+    def all_pairs(self) -> tuple[Pair, ...]:
+        """Every pair of two processes, those that stand for groups as well."""
+        return (*self.pairs, *(() if self.exploration is None else self.exploration.pairs))
 
-def _range(values: Ints) -> tuple[float, float]:
-    least, most = ranges(values[:, None])
-    return float(least[0]), float(most[0])
+    @property
+    def has_all_ranks(self) -> bool:
+        """Whether no rank of a run is only compared as a part of the whole."""
+        if self.ranks is None:
+            return True
+        before, now = (layout.world for layout in self.ranks.layouts)
+        compared = {pair.new.rank for pair in self.pairs}
+        return before == now and compared.issuperset(self.ranks.common)

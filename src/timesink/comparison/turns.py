@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from statistics import median
 from typing import Any, Protocol
 
-from timesink.analyses.statistics.repeats import Decision, TimedRun, decide, next_sides, timed_runs
+import msgspec
+
+from timesink.comparison.repeated_runs import Decision, TimedRun, decide, next_sides, timed_runs
 from timesink.errors import CollectError, TimesinkError
 from timesink.model.diagnosis import SIDES, UNDECIDED
 from timesink.recorder.counter_probes import wanted_counters
@@ -33,8 +35,7 @@ Make = Callable[[str, str, str], AbRun]
 """Make a run of a side, in a folder, for something; one that failed says why."""
 
 
-@dataclass(frozen=True)
-class RecordedTurn:
+class RecordedTurn(msgspec.Struct, frozen=True):
     """Makes runs with the recorder."""
 
     root: Path
@@ -134,8 +135,7 @@ _MIN_PAIRS = 3
 """Of fewer pairs the interval says nothing."""
 
 
-@dataclass
-class Turns:
+class Turns(msgspec.Struct):
     """Makes runs of both sides, looks after each pair, and keeps `ab.json` true all the time."""
 
     ab: AbRuns
@@ -146,11 +146,11 @@ class Turns:
     allowed_pct: float | None = None
     """A limit that is to be decided as well."""
     now_s: Callable[[], float] = time.monotonic
-    _timed: list[TimedRun] = field(default_factory=list)
+    _timed: list[TimedRun] = msgspec.field(default_factory=list)
     _until_s: float = 0.0
-    _took_s: dict[str, list[float]] = field(default_factory=dict)
+    _took_s: dict[str, list[float]] = msgspec.field(default_factory=dict)
     """Of this sitting, for each side."""
-    _worked: dict[str, list[bool]] = field(default_factory=dict)
+    _worked: dict[str, list[bool]] = msgspec.field(default_factory=dict)
     """The same: whether each run did."""
 
     def to_the_end(self) -> Decision | None:

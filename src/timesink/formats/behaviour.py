@@ -10,17 +10,18 @@ import gzip
 import io
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 import polars as pl
 
 from timesink.errors import OutputError, UnreadableError
-from timesink.formats import ReadOptions, written_aside
 from timesink.formats.csv_text import count_foreign_lines, header_of, microseconds_as_ns, texts_of
 from timesink.formats.finish import conform, finish_trace
-from timesink.formats.packing import SourceFile
-from timesink.model import csv_rows
+from timesink.formats.read_options import ReadOptions
+from timesink.formats.source_file import SourceFile
+from timesink.formats.written_files import written_aside
+from timesink.model.data_files import csv_rows
 from timesink.model.health import HealthEntry
 from timesink.model.schema import (
     BEHAVIOUR,
@@ -64,8 +65,7 @@ _TOLD_BY = {
 """What is not known without a column."""
 
 
-@dataclass(frozen=True, slots=True)
-class Spelling:
+class Spelling(msgspec.Struct, frozen=True):
     """How a file names the columns of the model, and how it writes what they hold."""
 
     names: Mapping[str, str]
@@ -329,6 +329,49 @@ def _vendor(table: pl.DataFrame) -> str:
     calls = table["function"].unique().cast(pl.String).to_list()
     return recognise_vendor(device_names=labels, calls=calls)
 
+
+# -- tables as others wrote them ------------------------------------------------------------------
+
+_PROCESS = ("host", "pid", "cycle_type", "cycle")
+_ROW_KEY = ("function", "function_class", "device")
+
+
+def with_cycle_lengths(table: pl.DataFrame) -> pl.DataFrame:
+    """The table with the length of cycles that do not say it, from times and their shares.
+
+    A time that is 20 % of the cycle tells how long the cycle is; the median over the functions.
+    Where no share is known either, it stays as it is.
+    """
+    if table["cycle_dur_ns"].gt(0).fill_null(value=False).all():
+        return table
+    has_share = (pl.col("dur_ns") > 0) & (pl.col("beta_pct") > 0) & pl.col("beta_pct").is_finite()
+    length = (100 * pl.col("dur_ns") / pl.col("beta_pct")).filter(has_share).median().over(_PROCESS)
+    recorded_ns = pl.col("cycle_dur_ns").filter(pl.col("cycle_dur_ns") > 0).max().over(_PROCESS)
+    filled = pl.coalesce(recorded_ns, length.round().cast(pl.Int64, strict=False), "cycle_dur_ns")
+    return table.with_columns(cycle_dur_ns=filled.cast(pl.Int64))
+
+
+def mend_table(table: pl.DataFrame) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """A table as others wrote it without repeats and with cycle lengths, and what was done."""
+    once = table.unique(keep="first", maintain_order=True)
+    filled = with_cycle_lengths(once)
+    notes = []
+    if dropped := table.height - once.height:
+        were = "was" if dropped == 1 else "were"
+        notes.append(f"{count_noun(dropped, 'rows')} repeated others and {were} left out")
+    # Rows that give a function, device and metric a second value in the same cycle.
+    if unlike := once.height - once.select(*_PROCESS, *_ROW_KEY, "metric").n_unique():
+        # The published statistics take every row; leaving some out would change them.
+        notes.append(
+            f"{count_noun(unlike, 'rows')} contradict others of the same function, step and "
+            "metric: scores take all, times the first"
+        )
+    if not filled["cycle_dur_ns"].equals(once["cycle_dur_ns"]):
+        notes.append("step times are not recorded; they come from times and their shares")
+    return filled, tuple(notes)
+
+
+# -- writing ---------------------------------------------------------------------------------------
 
 _ENDINGS = (".parquet", ".csv", ".csv.gz")
 _DECIMALS = 4

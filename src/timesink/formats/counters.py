@@ -13,10 +13,10 @@ from pathlib import Path
 import polars as pl
 
 from timesink.errors import UnreadableError
-from timesink.formats import ReadOptions
 from timesink.formats.csv_text import count_foreign_lines, header_of, microseconds_as_ns, texts_of
 from timesink.formats.finish import conform, finish_trace
-from timesink.formats.packing import SourceFile, open_source
+from timesink.formats.read_options import ReadOptions
+from timesink.formats.source_file import SourceFile, open_source
 from timesink.model.health import HealthEntry
 from timesink.model.schema import COUNTERS, HOST_DEVICE
 from timesink.model.trace import Metadata, Trace

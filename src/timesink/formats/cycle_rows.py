@@ -12,7 +12,7 @@ import polars as pl
 
 from timesink.errors import UnreadableError
 from timesink.formats.csv_text import header_of, texts_of
-from timesink.formats.packing import Damage, open_source
+from timesink.formats.source_file import Damage, open_source
 
 DURATION, JOB, START = "duration_us", "job_name", "start_ts"
 _UNITS = {"duration_ns": 1e-3, "duration_us": 1.0, "duration_ms": 1e3, "duration_s": 1e6}

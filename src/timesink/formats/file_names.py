@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 from timesink.model.vendors import DEVICE_WORDS
 
@@ -122,8 +123,7 @@ _LONGEST_NUMBER = 6
 """Digits of a number that may be a rank; longer ones are dates and times."""
 
 
-@dataclass(frozen=True, slots=True)
-class Folder:
+class Folder(msgspec.Struct, frozen=True):
     """A folder below what all recordings lie in."""
 
     name: str

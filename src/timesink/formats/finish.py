@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 
 from timesink.model import units
 from timesink.model.health import MAX_TIMES_FULL, HealthEntry, merge_entries
-from timesink.model.intervals import IntervalSet, partially_overlapping
+from timesink.model.intervals import IntervalSet, partially_overlapping, union_starts
 from timesink.model.launches import (
     LAUNCH_KINDS,
     has_external_id_only,
     match_launches,
     with_launches_by_external_id,
 )
-from timesink.model.schema import BUSY_KINDS, STEPS, TABLES, TraceTable
+from timesink.model.schema import BUSY_KINDS, EMPTY_TABLES, STEPS, TABLES, TraceTable
 from timesink.model.trace import Metadata, Trace
 from timesink.model.vendors import is_waiting_work
 
@@ -188,7 +188,7 @@ def _overlapping_slices(busy: pl.DataFrame) -> HealthEntry:
         later, earlier = int(order[early]), int(order[np.argmax(ends[:early])])
         return f"{_name(rows, earlier)} and {_name(rows, later)}, stream {rows['stream'][later]}"
 
-    early = np.flatnonzero(starts[1:] < np.maximum.accumulate(ends)[:-1]) + 1
+    early = np.flatnonzero(~union_starts(starts, ends))
     return _entry("overlapping_slices", early, example)
 
 
@@ -403,8 +403,7 @@ def finish_trace(
     Readers may leave out tables and columns they know nothing of; these become empty or null.
     """
     complete = {name: conform(frame, TABLES[name]) for name, frame in tables.items()}
-    for name, table in TABLES.items():
-        complete.setdefault(name, table.empty())
+    complete |= {name: frame for name, frame in EMPTY_TABLES.items() if name not in complete}
     odd_values = []
     for name, before in tables.items():
         after = complete[name]
@@ -423,11 +422,8 @@ def finish_trace(
     if complete["steps"].is_empty() and not complete["host"].is_empty():
         complete["steps"] = find_steps(complete["host"])
     oddities = find_oddities(complete, metadata)
-    return Trace(
-        metadata=metadata,
-        health=merge_entries([*health, *odd_values, *oddities]),
-        frames={name: frame.lazy() for name, frame in complete.items()},
-    )
+    frames = {name: frame.lazy() for name, frame in complete.items()}
+    return Trace(metadata, merge_entries([*health, *odd_values, *oddities]), frames)
 
 
 def _with_waits_apart(device: pl.DataFrame) -> pl.DataFrame:

@@ -12,9 +12,9 @@ import re
 
 import polars as pl
 
-from timesink.formats import ReadOptions
 from timesink.formats.finish import finish_trace
-from timesink.formats.packing import SourceFile
+from timesink.formats.read_options import ReadOptions
+from timesink.formats.source_file import SourceFile
 from timesink.model.health import HealthEntry
 from timesink.model.trace import Metadata, Trace
 from timesink.model.vendors import NVIDIA

@@ -13,11 +13,11 @@ from typing import Any
 import polars as pl
 
 from timesink.errors import UnreadableError
-from timesink.formats import ReadOptions
 from timesink.formats import nsys_database as activities
 from timesink.formats.finish import close_spans, finish_trace, list_lanes
 from timesink.formats.nsys_database import INTEGER, REAL, TEXT, Database, open_database, process_of
-from timesink.formats.packing import Damage, SourceFile, packing_health
+from timesink.formats.read_options import ReadOptions
+from timesink.formats.source_file import Damage, SourceFile, packing_health
 from timesink.model.health import HealthEntry
 from timesink.model.trace import Device, Metadata, Trace
 from timesink.model.vendors import NVIDIA

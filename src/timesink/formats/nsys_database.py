@@ -6,14 +6,14 @@ import json
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 import polars as pl
 
 from timesink.errors import UnreadableError
 from timesink.formats.finish import lane
-from timesink.formats.packing import Damage, SourceFile
+from timesink.formats.source_file import Damage, SourceFile
 from timesink.model.health import HealthEntry
 
 ROWS_AT_ONCE = 100_000
@@ -32,8 +32,7 @@ _AS_TYPE = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Database:
+class Database(msgspec.Struct, frozen=True):
     """An open export."""
 
     connection: sqlite3.Connection

@@ -13,7 +13,9 @@ import polars as pl
 from isal.isal_zlib import crc32
 
 from timesink.errors import UnreadableError
-from timesink.formats import DESCRIPTION, SCHEMA_VERSION, is_folder, written_aside
+from timesink.formats.small_files import small_content
+from timesink.formats.stored_names import DESCRIPTION, SCHEMA_VERSION, is_folder
+from timesink.formats.written_files import written_aside
 from timesink.model.health import RULES, HealthEntry
 from timesink.model.recorded_run import recorded_run
 from timesink.model.schema import TABLES
@@ -62,7 +64,9 @@ def read_folder(folder: Path, *, hold_open: bool = False) -> Trace:
     even after the folder is removed.
     """
     try:
-        description: dict[str, Any] = json.loads((folder / DESCRIPTION).read_bytes())
+        description: dict[str, Any] = json.loads(
+            small_content(folder / DESCRIPTION, most_bytes=_MAX_BYTES)
+        )
         schema = description["timesink_schema"]
         if schema != SCHEMA_VERSION:
             problem = f"exported with table schema {schema}, this timesink has {SCHEMA_VERSION}"
@@ -88,6 +92,8 @@ def read_folder(folder: Path, *, hold_open: bool = False) -> Trace:
         raise UnreadableError.damaged(folder, problem, "export the trace again") from None
 
 
+_MAX_BYTES = 64 << 20
+"""Of a description: a trace may hold facts of thousands of ranks."""
 _DAMAGE = (
     OSError, pl.exceptions.PolarsError,
     AttributeError, KeyError, RecursionError, TypeError, ValueError,

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
 from pathlib import PurePath
@@ -19,9 +18,9 @@ import msgspec
 import polars as pl
 
 from timesink.errors import UnreadableError
-from timesink.formats import ReadOptions
 from timesink.formats.finish import address_of, close_spans, finish_trace, lane, list_lanes
-from timesink.formats.packing import SourceFile
+from timesink.formats.read_options import ReadOptions
+from timesink.formats.source_file import SourceFile
 from timesink.model.health import HealthEntry
 from timesink.model.trace import Device, Metadata, Trace
 from timesink.model.vendors import AMD
@@ -150,7 +149,7 @@ class Strings(msgspec.Struct, frozen=True):
     marker_api: msgspec.Raw = msgspec.Raw(b"[]")
 
 
-class Process(msgspec.Struct, frozen=True):
+class ProcessRecords(msgspec.Struct, frozen=True):
     """One entry of the file; its lists stay raw until their shape is known."""
 
     metadata: msgspec.Raw = msgspec.Raw(b"{}")
@@ -162,7 +161,7 @@ class Process(msgspec.Struct, frozen=True):
 
 
 class File(msgspec.Struct, frozen=True):
-    processes: list[Process] = msgspec.field(name="rocprofiler-sdk-tool")
+    processes: list[ProcessRecords] = msgspec.field(name="rocprofiler-sdk-tool")
 
 
 def _decode_all(
@@ -204,8 +203,7 @@ _DIRECTIONS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Names:
+class Names(msgspec.Struct, frozen=True):
     """What the numbers in a process's records stand for."""
 
     pid: str | None
@@ -410,7 +408,7 @@ def read(source: SourceFile, options: ReadOptions) -> Trace:  # noqa: ARG001
     return finish_trace(metadata, {**frames, "tracks": tracks}, health)
 
 
-def _load(source: SourceFile) -> tuple[list[Process], list[HealthEntry]]:
+def _load(source: SourceFile) -> tuple[list[ProcessRecords], list[HealthEntry]]:
     """The processes of a file, and what was wrong with its packing and its letters."""
     content, health = source.content()
     try:
@@ -436,7 +434,7 @@ def _load(source: SourceFile) -> tuple[list[Process], list[HealthEntry]]:
 
 
 def _names_of(
-    process: Process, facts: ProcessFacts, gpus: Sequence[Agent], health: list[HealthEntry]
+    process: ProcessRecords, facts: ProcessFacts, gpus: Sequence[Agent], health: list[HealthEntry]
 ) -> Names:
     kinds = _decode_all(process.strings.buffer_records, Operations, "operations", health)
     symbols = _decode_all(process.kernel_symbols, Symbol, "kernel_symbols", health)

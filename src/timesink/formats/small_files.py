@@ -12,14 +12,14 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from importlib.util import find_spec
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, TypeVar, overload
 
-from timesink.errors import UnreadableError, reason_of
+from timesink.errors import UnreadableError, UsageError, reason_of
 from timesink.recorder.processes import sayable_values
 
 HAS_MSGSPEC = find_spec("msgspec") is not None
@@ -87,9 +87,64 @@ def small_content(path: Path, hint: str = "", *, most_bytes: int = MAX_BYTES) ->
         reason = reason_of(error if isinstance(error, OSError) else str(error))
         raise DamagedError(path, f"cannot be opened: {reason}", hint) from None
     if len(content) > most_bytes:
-        problem = f"larger than {most_bytes:,} bytes".replace(",", " ")
-        raise DamagedError(path, problem, hint, content[:most_bytes])
+        raise _too_large(path, hint, content, most_bytes)
     return content
+
+
+def small_text(path: Path, hint: str = "", *, most_bytes: int = MAX_BYTES) -> str:
+    """The text of a small file that a user named, which may be a pipe; OSError as it comes."""
+    with path.open("rb") as file:
+        about = os.fstat(file.fileno())
+        is_regular = stat.S_ISREG(about.st_mode)
+        size = min(max(about.st_size, _BLOCK), most_bytes) if is_regular else most_bytes
+        content = file.read(size + 1)
+    if len(content) > most_bytes:
+        raise _too_large(path, hint, content, most_bytes)
+    text = _decode_or_raise(lambda: content.decode("utf-8-sig"), path, hint, content)
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def option_text(path: Path, option: str, hint: str) -> str:
+    """What a file says that an option named; `hint` says what it should hold."""
+    try:
+        return small_text(path, hint)
+    except FileNotFoundError:
+        raise UnreadableError.missing(path) from None
+    except IsADirectoryError:
+        raise UsageError(f"{option}: {path} is a folder", hint) from None
+    except DamagedError as error:
+        is_large = len(error.content) == MAX_BYTES
+        why = f"is {error.reason}" if is_large else "is not text"
+        raise UsageError(f"{option}: {path} {why}", hint) from None
+    except OSError as error:
+        raise UnreadableError.denied(path, error) from error
+
+
+def joined_blocks(blocks: Iterable[bytes], path: Path, *, most_bytes: int = MAX_BYTES) -> bytes:
+    """A small file as it is unpacked, so that a few bytes do not become all memory.
+
+    >>> joined_blocks([b"12", b"345"], Path("a.csv.gz"), most_bytes=4)
+    Traceback (most recent call last):
+    timesink.formats.small_files.DamagedError: a.csv.gz: damaged (larger than 4 bytes)
+    """
+    content = bytearray()
+    for block in blocks:
+        content += block
+        if len(content) > most_bytes:
+            raise _too_large(path, "", bytes(content), most_bytes)
+    return bytes(content)
+
+
+def last_lines(path: Path, number: int) -> list[str]:
+    """The last lines of a text, which may be long, with what is no text replaced."""
+    with path.open("rb") as file:
+        file.seek(max(0, file.seek(0, os.SEEK_END) - _BLOCK))
+        return file.read(_BLOCK).decode(errors="replace").rstrip().splitlines()[-number:]
+
+
+def _too_large(path: Path, hint: str, content: bytes, most_bytes: int) -> DamagedError:
+    problem = f"larger than {most_bytes:,} bytes".replace(",", " ")
+    return DamagedError(path, problem, hint, content[:most_bytes])
 
 
 def _open_without_waiting(path: str, flags: int) -> int:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
+import msgspec
 import polars as pl
 
-from timesink.model.findings import Evidence, Finding, Interval
+from timesink.model.findings import Anomaly, Cause, Evidence, Interval, Symptom
 
 SIDES = ("base", "new")
 """What two runs are called that are compared."""
@@ -21,8 +22,7 @@ further does not say that device time is the same."""
 VERDICTS = ("regression", "improvement", "no_change", "incomparable")
 
 
-@dataclass(frozen=True, slots=True)
-class SteadyTimes:
+class SteadyTimes(msgspec.Struct, frozen=True):
     """What the tests look at: mean cycles without warm-up and isolated outliers."""
 
     base_ns: float
@@ -44,8 +44,7 @@ class SteadyTimes:
         return 100 * low / self.base_ns, 100 * high / self.base_ns
 
 
-@dataclass(frozen=True, slots=True)
-class CycleTime:
+class CycleTime(msgspec.Struct, frozen=True):
     """How long cycles are, and whether that changed."""
 
     base_ns: float
@@ -85,8 +84,7 @@ class CycleTime:
         return self.interval_pct if self.steady is None else self.steady.interval_pct
 
 
-@dataclass(frozen=True, slots=True)
-class Component:
+class Component(msgspec.Struct, frozen=True):
     """One part of a cycle, and what it adds to the change of the mean cycle."""
 
     part: str
@@ -113,8 +111,7 @@ class Component:
         return self.part if self.family is None else f"{self.part}/{self.family}"
 
 
-@dataclass(frozen=True, slots=True)
-class StepTimeTest:
+class StepTimeTest(msgspec.Struct, frozen=True):
     """What became of cycle time."""
 
     verdict: str
@@ -134,8 +131,7 @@ class StepTimeTest:
     """Whether these decided the verdict, against what was recorded."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProgramEdit:
+class ProgramEdit(msgspec.Struct, frozen=True):
     """One thing that the new program does otherwise; amounts are changes per cycle."""
 
     cause: str
@@ -171,8 +167,7 @@ class CycleKinds:
     """Operators and ranges per cycle."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ProgramChange:
+class ProgramChange(msgspec.Struct, frozen=True, eq=False):
     """Whether two programs do the same: exact, where calls were recorded on both sides."""
 
     edits: tuple[ProgramEdit, ...]
@@ -194,7 +189,7 @@ class ProgramChange:
     a slower device does not."""
     choices: tuple[ProgramEdit, ...] = ()
     """Other kernels below equal calls, where these are all that differs and take as long."""
-    calls: pl.DataFrame = field(default_factory=pl.DataFrame)
+    calls: pl.DataFrame = msgspec.field(default_factory=pl.DataFrame)
     """Calls of both programs as one tree, rows of `compare.program.edits.CALL_TREE`."""
 
     @property
@@ -212,8 +207,7 @@ class ProgramChange:
         return "longer" if low > 0 else "shorter"
 
 
-@dataclass(frozen=True, slots=True)
-class EvenPace:
+class EvenPace(msgspec.Struct, frozen=True):
     """A host or a device that takes longer, or less, for all of its equal work alike."""
 
     device: str
@@ -224,8 +218,7 @@ class EvenPace:
     advice: str
 
 
-@dataclass(frozen=True, slots=True)
-class Expectation:
+class Expectation(msgspec.Struct, frozen=True):
     """What somebody who knows the program expected of the cycles of the second side."""
 
     slower_ns: float
@@ -234,8 +227,7 @@ class Expectation:
     """Causes that it accounts for already."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Diagnosis:
+class Diagnosis(msgspec.Struct, frozen=True, eq=False):
     """Whether cycles changed, where the time went, and why."""
 
     verdict: str
@@ -245,9 +237,9 @@ class Diagnosis:
     cycle_time: CycleTime
     attribution: tuple[Component, ...]
     """Largest change first; the changes add up to that of the mean cycle."""
-    anomalies: tuple[Finding, ...]
+    anomalies: tuple[Anomaly, ...]
     """Resources that are less there than they were, most severe first."""
-    causes: tuple[Finding, ...]
+    causes: tuple[Cause, ...]
     """What explains a part of the change, most time first."""
     unexplained_ns: float
     """The change of the mean cycle less what causes explain."""
@@ -255,7 +247,7 @@ class Diagnosis:
     """Where it sits: components and ns, largest first."""
     program: ProgramChange | None = None
     """What the program does otherwise; None where no timeline tells."""
-    symptoms: tuple[Finding, ...] = ()
+    symptoms: tuple[Symptom, ...] = ()
     """Counters that tell of the change instead of explaining it."""
     paces: tuple[EvenPace, ...] = ()
     """What takes longer or less for everything alike, where no cause explains that."""

@@ -7,14 +7,14 @@ values name a type by its number.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
-from timesink.model import csv_rows
+import msgspec
+
+from timesink.model.data_files import csv_rows
 
 
-@dataclass(frozen=True, slots=True)
-class ElementType:
+class ElementType(msgspec.Struct, frozen=True):
     """One type as operators record it."""
 
     name: str

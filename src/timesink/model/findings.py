@@ -1,15 +1,16 @@
-"""What a rule has to say, as one kind of thing whatever was asked.
+"""What a rule has to say.
 
-Findings of a single run, advice on kernels, causes of a change, anomalies of the environment and
-the symptoms beside them, ranks that hold others up, and checks of a gate are all a `Finding`: an id
-of the catalogue, what was measured in a sentence, what it costs, what it rests on, what to try.
+Findings of a run, advice on kernels, causes of a change, anomalies of the environment and
+stragglers have a `Finding` in common: an id of the catalogue, what was measured in a sentence, what
+it costs, what it rests on, what to try.  Each kind is a record with what only it has.  Symptoms and
+checks of a gate are records of their own: they cost nothing, and there is nothing to try.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any
+
+import msgspec
 
 HIGH, MEDIUM, LOW = "high", "medium", "low"
 SEVERITIES = (HIGH, MEDIUM, LOW)
@@ -58,13 +59,11 @@ Interval = tuple[float, float]
 _HIGH_SHARE, _MEDIUM_SHARE = 0.2, 0.05
 HIGH_SAVING, MEDIUM_SAVING = 0.1, 0.025
 """Of the step: a tenth is worth a day of anybody's work; the noise of most machines is some 2 %."""
-_SILENT: tuple[Any, ...] = ("", None, (), 0.0, -1, 1.0, True, LOW)
-_DIGITS = 6
-"""Decimals of numbers that were divided: beyond them is only noise."""
+OUTCOMES = ("failed", "unjudged", "passed")
+"""Of a check of a gate, in the order in which they are listed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(msgspec.Struct, frozen=True, repr_omit_defaults=True):
     """Something a finding rests on, that a user can open and see."""
 
     kind: str
@@ -83,7 +82,7 @@ class Evidence:
     unit: str | None = None
     base: float | None = None
     new: float | None = None
-    numbers: Mapping[str, float] = field(default_factory=dict)
+    numbers: Mapping[str, float] = {}
     """What was measured in a single run; units are in the keys."""
 
     @property
@@ -91,34 +90,40 @@ class Evidence:
         """The event, or group of events, of a single run."""
         return self.text
 
-    def to_dict(self) -> dict[str, Any]:
-        """The evidence of a single run as plain data."""
-        numbers = {key: round(value, _DIGITS) for key, value in self.numbers.items()}
-        return {"kind": self.kind, "name": self.text, **numbers}
 
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Finding:
+class Finding(msgspec.Struct, frozen=True, repr_omit_defaults=True):
     """One cause of lost time, of a change, or of a doubt."""
 
     id: str
-    """Stable: a rule of `rules/catalogue.toml`, one of `CAUSES`, or the kind of a check."""
+    """Stable: a rule of `rules/catalogue.toml`, or one of `CAUSES`."""
     sentence: str
     """What was measured, with its numbers."""
     advice: str = ""
     """What to try, or to check next."""
+    cost_ns: float = 0.0
+    """What it costs, or what mending it may save: per step, of the kernel time, or of the run; 0
+    where no number is honest."""
+    evidence: tuple[Evidence, ...] = ()
+
+    @property
+    def subject(self) -> str:
+        """What it is about, in a word: a process, a rank, a device; empty where it is the run."""
+        return ""
+
+    @property
+    def proofs(self) -> tuple[str, ...]:
+        """What speaks for it, in words."""
+        return tuple(proof.text for proof in self.evidence)
+
+
+class RunFinding(Finding, frozen=True, kw_only=True):
+    """A finding of a single run, or of the ranks of one."""
+
     title: str = ""
     share: float = 0.0
-    """What it concerns, 0 to 1: of the step (between steps, of the time from first to last), of the
-    kernel time of a device, of the run, or of the capacity of a resource that was lost or taken."""
-    cost_ns: float = 0.0
-    """What it costs, or what mending it may save: per step or cycle, of the kernel time, or of the
-    run; 0 where no number is honest."""
-    interval_ns: Interval | None = None
-    """95 % interval of that."""
+    """What it concerns of the step, 0 to 1; between steps, of the time from first to last."""
     gain_basis: str = ""
     """What an estimate of the gain assumes; empty where there is none."""
-    evidence: tuple[Evidence, ...] = ()
     least_severity: str = LOW
     """Severity whatever the share; a warning about the recording has no share."""
     saving_share: float | None = None
@@ -127,54 +132,21 @@ class Finding:
     """Whether it is about the recording, which mending makes no faster: `medium` at most."""
     unknown_saving: str = ""
     """Why no saving is given, as the end of a sentence; empty where there is one."""
-
-    # -- what it is about --------------------------------------------------------------------------
-    device: Any = None
-    """Name of a device or `Host`; of advice on kernels its number."""
-    host: str | None = None
-    process: str | None = None
-    """Which process or ranks, where several are read together."""
-    rank: int = -1
-    """Of a rank that holds others up; -1 for all else."""
-    name: str = ""
-    """Of a check, unlike that of any other: `cycle time`, `operators "aten::mm" max`."""
-
-    # -- what only some have -----------------------------------------------------------------------
+    no_saving: str = ""
+    """Why mending it alone saves nothing, as the end of a sentence; empty where it does."""
     together_ns: float = 0.0
     """What it saves with all findings above it, where a replay says that."""
     between_ns: float = 0.0
     """What mending it may save between two steps, beside what it saves in them."""
+    kernels: tuple[str, ...] = ()
+    """Names of all kernels it is about, where the evidence names only some."""
     marked: bool = True
     """Whether the steps it speaks of are marked; else the whole recording counts as one."""
-    kernels: tuple[str, ...] = ()
-    """Short names, the longest in time first."""
-    steps: tuple[str, ...] = ()
-    """Steps in which a rank held the others up."""
-    place: str = ""
-    """Where in the step a cause on the host sits, in words: `between A and B`."""
-    claims: tuple[tuple[str, float], ...] = ()
-    """Which components (`Component.name`) the time sits in, and how much in each, in ns."""
-    metric: str = ""
-    """The counter of an anomaly or a symptom, with its levels on both sides."""
-    unit: str | None = None
-    base: float = 0.0
-    new: float = 0.0
-    q_value: float = 1.0
-    """p-value corrected for the number of metrics and devices that were tested."""
-    why: str | None = None
-    """Why a counter is no anomaly, or why a finding saves nothing, as the end of a sentence."""
-    outcome: str = ""
-    """Of a check: `passed`, `failed` or `unjudged`."""
-    counts: bool = True
-    """Whether the gate is asked about it; what is only shown fails nothing."""
-    is_empty: bool = False
-    """Whether there was nothing to look at, which is allowed: an optional budget."""
 
-    def __repr__(self) -> str:
-        """What was said of it, and nothing else."""
-        pairs = ((field_.name, getattr(self, field_.name)) for field_ in fields(self))
-        text = ", ".join(f"{name}={value!r}" for name, value in pairs if value not in _SILENT)
-        return f"Finding({text})"
+    @property
+    def rule(self) -> str:
+        """The id, as JSON calls it."""
+        return self.id
 
     @property
     def severity(self) -> str:
@@ -188,92 +160,127 @@ class Finding:
     @property
     def saves_nothing(self) -> bool:
         """Whether a replay says that mending it alone saves nothing."""
-        return bool(self.why) and not self.cost_ns and not self.between_ns
+        return bool(self.no_saving) and not self.cost_ns and not self.between_ns
+
+
+class KernelAdvice(Finding, frozen=True, kw_only=True):
+    """What to try on the kernels of a device."""
+
+    title: str = ""
+    share: float = 0.0
+    """Of the kernel time of the device, 0 to 1."""
+    gain_basis: str = ""
+    """What an estimate of the gain assumes; empty where there is none."""
+    host: str | None = None
+    device: int | None = None
+    kernels: tuple[str, ...] = ()
+    """Short names, the longest in time first."""
 
     @property
-    def subject(self) -> str:
-        """What it is about, in a word: a check, a process, a rank, a device."""
-        rank = f"rank {self.rank}" if self.rank >= 0 else ""
-        return str(next(filter(None, (self.name, self.process, rank, self.device)), ""))
-
-    @property
-    def proofs(self) -> tuple[str, ...]:
-        """What speaks for it, in words."""
-        return tuple(proof.text for proof in self.evidence)
-
-    # -- the same under the name that users of each kind know --------------------------------------
-    @property
-    def rule(self) -> str:
-        """The id, of findings of a run and of advice on kernels."""
-        return self.id
-
-    @property
-    def cause(self) -> str:
-        """The id, of causes, anomalies and ranks."""
-        return self.id
-
-    @property
-    def kind(self) -> str:
-        """The id, of checks: `exact`, `device time`, `cycle time`, `budget` or `recordings`."""
-        return self.id
-
-    @property
-    def gain_ns(self) -> float:
-        """What mending it may save; 0 where there is no honest number."""
-        return self.cost_ns
-
-    @property
-    def explained_ns(self) -> float:
-        """What of the change of cycle time it explains."""
-        return self.cost_ns
-
-    @property
-    def time_ns(self) -> float | None:
-        """What a check measured in the new run, where that is a time."""
-        return self.cost_ns or None
-
-    @property
-    def urgency(self) -> int:
-        """The lower, the sooner a check is told: failed, not decided, passed."""
-        return ("failed", "unjudged", "passed", "").index(self.outcome)
+    def severity(self) -> str:
+        """How grave it is: `high`, `medium` or `low`."""
+        return _severity_of(self.share, _HIGH_SHARE, _MEDIUM_SHARE)
 
     @property
     def share_pct(self) -> float:
         """The share in percent."""
         return 100 * self.share
 
-    def to_dict(self) -> dict[str, Any]:
-        """A finding of a single run as plain data, units in the keys."""
-        return {
-            "rule": self.id,
-            "severity": self.severity,
-            "title": self.title,
-            "sentence": self.sentence,
-            "share_of_step": round(self.share, _DIGITS),
-            "gain_us_per_step": round(self.cost_ns / 1000, _DIGITS),
-            "gain_us_together": round(self.together_ns / 1000, _DIGITS),
-            "gain_us_between_steps": round(self.between_ns / 1000, _DIGITS),
-            "gain_basis": self.gain_basis,
-            "saves_nothing": self.why or "",
-            "unknown_saving": self.unknown_saving,
-            "overlaps": [],  # of versions that did not say what findings save together
-            "evidence": [item.to_dict() for item in self.evidence],
-            "advice": self.advice,
-        }
 
-    def to_advice(self) -> dict[str, Any]:
-        """Advice on the kernels of a device as plain data, units in the keys."""
-        return {
-            "rule": self.id,
-            "host": self.host,
-            "device": self.device,
-            "share_pct": round(self.share_pct, _DIGITS),
-            "gain_ns": round(self.cost_ns) if self.gain_basis else None,
-            "gain_basis": self.gain_basis,
-            "kernels": list(self.kernels),
-            "sentence": self.sentence,
-            "advice": self.advice,
-        }
+class Straggler(Finding, frozen=True, kw_only=True):
+    """A rank that holds the others up."""
+
+    rank: int
+    share: float = 0.0
+    """Of the run, 0 to 1."""
+    steps: tuple[str, ...] = ()
+    """In which it held them up."""
+
+    @property
+    def subject(self) -> str:
+        """The rank."""
+        return f"rank {self.rank}"
+
+
+class Cause(Finding, frozen=True, kw_only=True):
+    """What explains a part of a change; the cost is what the new run takes more for it."""
+
+    interval_ns: Interval | None = None
+    """95 % interval of the cost."""
+    claims: tuple[tuple[str, float], ...] = ()
+    """Which components (`Component.name`) the time sits in, and how much in each, in ns."""
+    process: str | None = None
+    """Which process or ranks, where several are read together."""
+    device: str | None = None
+    place: str = ""
+    """Where in the step a cause on the host sits, in words: `between A and B`."""
+
+    @property
+    def subject(self) -> str:
+        """The process, or else the device."""
+        return self.process or self.device or ""
+
+
+class Anomaly(Finding, frozen=True, kw_only=True):
+    """A resource that is less there than it was; it costs what the cause of its name explains."""
+
+    device: str
+    """Name of a device or `Host`."""
+    metric: str = ""
+    """The counter, with its levels on both sides."""
+    unit: str | None = None
+    base: float = 0.0
+    new: float = 0.0
+    share: float = 0.0
+    """Of its capacity, 0 to 1: what was lost or taken."""
+    q_value: float = 1.0
+    """p-value corrected for the number of metrics and devices that were tested."""
+    process: str | None = None
+    """Which process or ranks, where several are read together."""
+
+    @property
+    def subject(self) -> str:
+        """The process, or else the device."""
+        return self.process or self.device
+
+
+class Symptom(msgspec.Struct, frozen=True, kw_only=True):
+    """A counter that tells of a change instead of explaining it."""
+
+    sentence: str
+    device: str
+    metric: str
+    unit: str | None = None
+    base: float
+    new: float
+    why: str | None = None
+    """Why it is no anomaly, as the end of a sentence; None where it was no suspect."""
+    process: str | None = None
+
+
+class GateCheck(msgspec.Struct, frozen=True):
+    """One thing that a gate was asked about, and what became of it."""
+
+    kind: str
+    """`exact`, `device time`, `cycle time`, `budget` or `recordings`."""
+    sentence: str
+    name: str
+    """Unlike that of any other: `cycle time`, `operators "aten::mm" max`."""
+    outcome: str
+    """`passed`, `failed` or `unjudged`."""
+    time_ns: float | None = None
+    """What was measured in the new run, where that is a time."""
+    beyond: float = 0.0
+    """By how much a limit is passed: of several ranks the worst is listed."""
+    counts: bool = True
+    """Whether the gate is asked about it; what is only shown fails nothing."""
+    is_empty: bool = False
+    """Whether there was nothing to look at, which is allowed: an optional budget."""
+
+    @property
+    def urgency(self) -> int:
+        """The lower, the sooner it is listed."""
+        return OUTCOMES.index(self.outcome)
 
 
 def _severity_of(share: float, high: float, medium: float) -> str:
@@ -282,10 +289,10 @@ def _severity_of(share: float, high: float, medium: float) -> str:
     return MEDIUM if share >= medium else LOW
 
 
-def gravest_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+def gravest_first(findings: Iterable[RunFinding]) -> tuple[RunFinding, ...]:
     """Findings by severity, then by what mending them may save."""
 
-    def order(finding: Finding) -> tuple[int, float]:
+    def order(finding: RunFinding) -> tuple[int, float]:
         return SEVERITIES.index(finding.severity), -(finding.cost_ns + finding.between_ns)
 
     return tuple(sorted(findings, key=order))

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-from timesink.model import csv_rows
+import msgspec
+
+from timesink.model.data_files import csv_rows
 from timesink.model.units import count_noun
 
 MAX_TIMES_FULL = 10
@@ -26,8 +28,7 @@ class Severity(str, Enum):
     ERROR = "error"
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(msgspec.Struct, frozen=True):
     """What a health code means: a row of `health.csv`."""
 
     code: str

@@ -125,6 +125,21 @@ def enclosing_interval(moments: Ints, starts: Ints, ends: Ints) -> NDArray[np.in
     return np.where((latest >= 0) & (moments < ends[latest]), latest, -1)
 
 
+def union_starts(starts: Ints, ends: Ints, *, joins_touching: bool = False) -> Flags:
+    """Which intervals begin when all before them have ended, and so a new piece of the union.
+
+    In the order of their starts.  Those that only touch are apart, unless asked otherwise.
+
+    >>> union_starts(np.array([0, 2, 5, 9]), np.array([5, 3, 8, 10])).tolist()
+    [True, False, True, True]
+    """
+    result = np.ones(len(starts), dtype=np.bool_)
+    if len(starts):
+        latest = np.maximum.accumulate(ends)[:-1]
+        result[1:] = starts[1:] > latest if joins_touching else starts[1:] >= latest
+    return result
+
+
 def sweep(starts: ArrayLike, ends: ArrayLike, values: ArrayLike) -> tuple[Ints, NDArray[Any]]:
     """Sum of the values of all active intervals, as a step function of time.
 

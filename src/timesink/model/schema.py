@@ -17,14 +17,14 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+import msgspec
 import polars as pl
 
-from timesink.model import csv_rows
+from timesink.model.data_files import csv_rows
 
 if TYPE_CHECKING:
     from polars._typing import PolarsDataType
@@ -78,8 +78,7 @@ _WORDS = {name: words for name, words in vars().items() if isinstance(words, tup
 """What columns hold that have one of a few words, by the names above."""
 
 
-@dataclass(frozen=True, slots=True)
-class TableColumn:
+class TableColumn(msgspec.Struct, frozen=True):
     """One column: its name (with unit), dtype and meaning in a sentence."""
 
     name: str
@@ -87,8 +86,7 @@ class TableColumn:
     meaning: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TraceTable:
+class TraceTable(msgspec.Struct, frozen=True, eq=False):
     """One table of the trace model."""
 
     name: str
@@ -125,6 +123,8 @@ def _read() -> dict[str, TraceTable]:
 
 
 TABLES = _read()
+EMPTY_TABLES = {name: table.empty() for name, table in TABLES.items()}
+"""What a trace holds of what its reader knows nothing of."""
 HOST, DEVICE, MEMORY = TABLES["host"], TABLES["device"], TABLES["memory"]
 COUNTERS, STEPS, BEHAVIOUR = TABLES["counters"], TABLES["steps"], TABLES["behaviour"]
 KERNEL_CALLS, KERNEL_METRICS = TABLES["kernel_calls"], TABLES["kernel_metrics"]

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 
-from timesink.model import csv_rows
+from timesink.model.data_files import csv_rows
 
 _TIME_UNITS = ("ns", "us", "ms", "s")
 _SIZE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
@@ -54,6 +54,16 @@ def number(value: float) -> str:
 def duration_ns(value: float) -> str:
     """A length of time with three or four digits and its unit."""
     return _in_units(value, 1000, _TIME_UNITS, _digits)
+
+
+def time_scale(longest_ns: float) -> tuple[float, str]:
+    """The unit that suits times up to this one, as nanoseconds and as text.
+
+    >>> time_scale(2_500_000)
+    (1000000, 'ms')
+    """
+    unit = duration_ns(longest_ns).rsplit(" ", 1)[1]
+    return 1000 ** _TIME_UNITS.index(unit), unit
 
 
 def _in_units(value: float, step: int, units: Sequence[str], digits: Callable[[float], str]) -> str:

@@ -1,1 +1,4 @@
-"""Documents, and the writers that say them."""
+"""Documents, and the writers that say them.
+
+Nothing here knows what is said: blocks have kinds and numbers, no meaning.
+"""

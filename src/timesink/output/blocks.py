@@ -1,4 +1,4 @@
-"""The blocks of a document, which every writer serves; `web/src/document/types.ts` has them too.
+"""The blocks of a document, which every writer serves; the types of the pages come from here.
 
 A block says what is to be seen, never how.  Numbers stay numbers, with a kind that says how to read
 them, so that tables can be sorted and the wording of numbers is one.
@@ -43,8 +43,11 @@ class Link(msgspec.Struct, frozen=True):
 
     label: str
     section: str
+    """Id of a section of the document, or of a page of the app."""
     search: str = ""
+    """Row to look for in the tables of that section; may be empty."""
     from_ns: int | None = None
+    """Place in the trace, nanoseconds since its start; null where there is none."""
     to_ns: int | None = None
 
 
@@ -62,18 +65,23 @@ class Tile(msgspec.Struct, frozen=True):
     value: float | None
     kind: Kind
     help: str = ""
+    """A sentence for hover and screen readers."""
     share: float | None = None
+    """0 to 1 where the figure is a part of a whole: drawn as a bar."""
     tone: Tone = "plain"
     section: str = ""
     """Section of the document, or page of the app, that tells more."""
 
 
 class Tiles(msgspec.Struct, frozen=True, tag_field="type", tag="tiles"):
+    """Key figures."""
+
     tiles: tuple[Tile, ...]
 
 
 class Part(msgspec.Struct, frozen=True):
     id: str
+    """Decides the colour, e.g. "kernel", "communication"; the same everywhere."""
     name: str
     value: float
     help: str = ""
@@ -110,6 +118,7 @@ class FindingCard(msgspec.Struct, frozen=True):
     sentence: str
     advice: str
     gain: str = ""
+    """Estimated saving, as a clause; may be empty."""
     evidence: tuple[str, ...] = ()
     links: tuple[Link, ...] = ()
 
@@ -117,6 +126,7 @@ class FindingCard(msgspec.Struct, frozen=True):
 class Findings(msgspec.Struct, frozen=True, tag_field="type", tag="findings"):
     items: tuple[FindingCard, ...]
     empty: str
+    """What to say when there is none."""
 
 
 class Measured(msgspec.Struct, frozen=True):
@@ -127,14 +137,17 @@ class Measured(msgspec.Struct, frozen=True):
 class Verdict(msgspec.Struct, frozen=True, tag_field="type", tag="verdict"):
     verdict: str
     word: str
+    """The verdict for people, e.g. "slower", "no real difference"."""
     sentence: str
     base: Measured
     new: Measured
     kind: Kind
     change: float | None
+    """Change and its interval, as ratios (0.23 is 23 % more); null where there is none."""
     low: float | None
     high: float | None
     notes: tuple[str, ...] = ()
+    """Confidence, number of steps, level: a clause each."""
 
 
 class AttributedPart(msgspec.Struct, frozen=True):
@@ -160,13 +173,18 @@ class Attribution(msgspec.Struct, frozen=True, tag_field="type", tag="attributio
 
 class CauseCard(msgspec.Struct, frozen=True):
     cause: str
+    """The code, e.g. "gpu_clock"."""
     role: str
+    """"cause", "anomaly" or "slow cycle": what the card stands for."""
     title: str
     sentence: str
     explained: float | None
+    """Part of the change it explains; null where it explains none."""
     kind: Kind
     share: float | None
+    """0 to 1: part of the change, or severity of an anomaly; null where there is none."""
     share_word: str
+    """What `share` is a share of, e.g. "of the change", "severity"."""
     advice: str
     evidence: tuple[str, ...] = ()
     links: tuple[Link, ...] = ()
@@ -196,10 +214,13 @@ class Column(msgspec.Struct, frozen=True):
     kind: Kind
     data: Numbers | Words
     help: str = ""
+    """What the column means."""
     main: bool = True
     """Whether it is seen at once on a page; text and Markdown have it, or what may be spared."""
     bar: bool = False
+    """Whether numbers get a bar behind them."""
     link: CellLink = ""
+    """What a click on a cell leads to in the app; "" for nothing."""
     spare: int = 0
     """Text that is too wide loses the columns with the highest number first; those with 0 stay."""
     cut: Cut = "end"
@@ -219,13 +240,16 @@ class Sort(msgspec.Struct, frozen=True):
 
 class Table(msgspec.Struct, frozen=True, tag_field="type", tag="table"):
     id: str
+    """Unique in the document."""
     title: str
     columns: tuple[Column, ...]
     rows: int
+    """Rows in `columns`; the first ones of `total_rows`."""
     total_rows: int
     note: str = ""
     """What is to be known of it, such as why it is empty."""
     sort: Sort | None = None
+    """Column it is sorted by and whether the largest come first."""
     rest: str = ""
     """What the rows that are not shown come to; said in text and Markdown."""
     whole: bool = False
@@ -250,6 +274,7 @@ class Curves(msgspec.Struct, frozen=True, tag_field="type", tag="curves"):
     id: str
     title: str
     kind: Kind
+    """Of the values; x is nanoseconds since the start of the recording, unless it has labels."""
     x: tuple[float, ...]
     series: tuple[Curve, ...]
     marks: tuple[Mark, ...] = ()
@@ -282,10 +307,12 @@ class Icicle(msgspec.Struct, frozen=True, tag_field="type", tag="icicle"):
     title: str
     kind: Kind
     parent: tuple[int, ...]
+    """Index of the parent, -1 for roots."""
     codes: tuple[int, ...]
     texts: tuple[str, ...]
     value: tuple[float, ...]
     details: tuple[Detail, ...] = ()
+    """Further figures of each node for hover and the table beside, e.g. calls."""
 
 
 class TreeSide(msgspec.Struct, frozen=True):
@@ -293,6 +320,7 @@ class TreeSide(msgspec.Struct, frozen=True):
 
     label: str
     details: tuple[Detail, ...]
+    """Figures of each node: calls, device time, ..."""
     moments_ns: tuple[int | None, ...] = ()
     """Where in its trace each node comes first; None where it does not."""
 
@@ -305,6 +333,7 @@ class Tree(msgspec.Struct, frozen=True, tag_field="type", tag="tree"):
     depth: tuple[int, ...]
     names: Words
     states: Words
+    """"added", "removed", "changed", "varies" or "same"."""
     folded: tuple[int, ...]
     """Nodes below it that are not seen at first, whether they are here or not."""
     base: TreeSide
@@ -342,6 +371,7 @@ class Heatmap(msgspec.Struct, frozen=True, tag_field="type", tag="heatmap"):
     title: str
     kind: Kind
     value_title: str
+    """What the numbers, rows and columns are, e.g. "wait caused", "rank", "step"."""
     row_title: str
     column_title: str
     columns: tuple[str, ...]
@@ -384,11 +414,14 @@ class Scatter(msgspec.Struct, frozen=True, tag_field="type", tag="scatter"):
     y_title: str
     size_title: str
     kind: Kind
+    """Of the sizes."""
     points: tuple[Point, ...]
     """The largest first."""
     groups: tuple[PointGroup, ...]
+    """By `id`, which decides the colour."""
     roofs: tuple[Roof, ...]
     details: tuple[Detail, ...] = ()
+    """Further figures of each point."""
     link: CellLink = ""
     """What a click on a point leads to in the app."""
     section: str = ""
@@ -438,9 +471,11 @@ class Section(msgspec.Struct, frozen=True):
     """Blocks under a heading; several texts in a row are a list."""
 
     id: str
+    """Unique in the document; anchors and pages of the app name it."""
     title: str
     blocks: tuple[Block, ...]
     lead: str = ""
+    """A sentence below the title."""
     medium: Medium = ""
     """Where it belongs: on pages alone, in text and Markdown alone, or everywhere."""
     clock: Clock = ""
@@ -463,8 +498,11 @@ class Document(msgspec.Struct, frozen=True):
         "watch",
     ]
     title: str
+    """For the title of the window."""
     subject: str
+    """What was read: file, worker, device."""
     headline: str
+    """The answer in a sentence."""
     version: str = __version__
     sections: tuple[Section, ...] = ()
     tone: Tone = "plain"

@@ -9,19 +9,21 @@ from __future__ import annotations
 import math
 from bisect import bisect
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import accumulate, takewhile
 from string import ascii_letters, digits
 from typing import Literal, TypeAlias
 from unicodedata import combining, east_asian_width
+
+import msgspec
+from msgspec.structs import replace
 
 from timesink.output.names import printable
 
 Rgb: TypeAlias = tuple[int, int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Colour:
+class Colour(msgspec.Struct, frozen=True):
     """What to paint with on light paper, and on dark paper; as `#rrggbb`."""
 
     light: str
@@ -93,8 +95,7 @@ Point: TypeAlias = tuple[float, float]
 Segment: TypeAlias = tuple[float, float, float, float]
 
 
-@dataclass(frozen=True, slots=True)
-class Hatch:
+class Hatch(msgspec.Struct, frozen=True):
     """Slanted lines over a fill, so that it is known without its colour."""
 
     stroke: Colour
@@ -102,8 +103,7 @@ class Hatch:
     width: float = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Rect:
+class Rect(msgspec.Struct, frozen=True):
     x: float
     y: float
     width: float
@@ -115,8 +115,7 @@ class Rect:
     """Shown under the pointer, where a format can."""
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(msgspec.Struct, frozen=True):
     x1: float
     y1: float
     x2: float
@@ -126,14 +125,12 @@ class Line:
     dash: tuple[float, float] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Polygon:
+class Polygon(msgspec.Struct, frozen=True):
     points: tuple[Point, ...]
     fill: Colour
 
 
-@dataclass(frozen=True, slots=True)
-class Circle:
+class Circle(msgspec.Struct, frozen=True):
     x: float
     y: float
     radius: float
@@ -143,8 +140,7 @@ class Circle:
     tip: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Label:
+class Label(msgspec.Struct, frozen=True):
     x: float
     y: float
     text: str
@@ -161,8 +157,7 @@ class Label:
 Shape: TypeAlias = Rect | Line | Polygon | Circle | Label
 
 
-@dataclass(frozen=True, slots=True)
-class Drawing:
+class Drawing(msgspec.Struct, frozen=True):
     """Shapes on a sheet, the first at the bottom, and what they show in words."""
 
     width: float
@@ -268,6 +263,15 @@ def nice_ticks(low: float, high: float, most: int = 6) -> list[float]:
     return [round(number * step, decimals) for number in range(first, last + 1)]
 
 
+def whole_ticks(count: int, most: int) -> list[float]:
+    """Round numbers among the first `count`, which begin with 1; at least one.
+
+    >>> whole_ticks(20, 5), whole_ticks(1, 5)
+    ([5.0, 10.0, 15.0, 20.0], [1])
+    """
+    return [tick for tick in nice_ticks(1, count, most) if tick == round(tick) and tick] or [1]
+
+
 def decades(low: float, high: float) -> list[float]:
     """The powers of ten in a range."""
     first = math.ceil(math.log10(low) - 1e-9)
@@ -282,8 +286,7 @@ _LABEL, _TITLE, _MARK = 11, 12, 4
 """Sizes of letters, and the length of a mark."""
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(msgspec.Struct, frozen=True):
     """Where a plot lies on the sheet."""
 
     left: float

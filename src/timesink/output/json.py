@@ -12,7 +12,7 @@ from timesink.errors import QueryError
 from timesink.output.blocks import Document
 from timesink.output.names import printable
 
-_OF_TEXT = frozenset({"spare", "cut", "right", "rest", "medium", "interval", "is_example"})
+OF_TEXT = frozenset({"spare", "cut", "right", "rest", "medium", "interval", "is_example"})
 """Fields of blocks that say how text is laid out; pages do that themselves."""
 
 
@@ -52,7 +52,7 @@ def _visible(value: Any) -> Any:
         return {
             key: member if key == "svg" else _visible(member)
             for key, member in value.items()
-            if key not in _OF_TEXT
+            if key not in OF_TEXT
         }
     if isinstance(value, list | tuple):
         return [

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from xml.etree import ElementTree as ET
 
-from timesink.model.findings import Finding
+from timesink.model.findings import GateCheck
 
 _FORBIDDEN = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 cannot hold, not even written as a number."""
@@ -23,7 +23,7 @@ _NS_PER_S = 1e9
 
 def junit_xml(
     subject: str,
-    checks: Sequence[Finding],
+    checks: Sequence[GateCheck],
     why: str,
     when: datetime,
     host: str = "localhost",
@@ -65,7 +65,7 @@ def junit_xml(
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{body}'
 
 
-def _add_case(suite: ET.Element, check: Finding, why: str) -> None:
+def _add_case(suite: ET.Element, check: GateCheck, why: str) -> None:
     case = ET.SubElement(
         suite,
         "testcase",
@@ -84,7 +84,7 @@ def _add_case(suite: ET.Element, check: Finding, why: str) -> None:
     outcome.text = _text(why if is_told else check.sentence)
 
 
-def _sort(check: Finding) -> str:
+def _sort(check: GateCheck) -> str:
     """The element that says what became of a check; empty where it passed."""
     if check.outcome == "passed":
         return "skipped" if check.is_empty else ""
@@ -93,7 +93,7 @@ def _sort(check: Finding) -> str:
     return "failure" if check.outcome == "failed" else "error"
 
 
-def _time_ns(check: Finding) -> int:
+def _time_ns(check: GateCheck) -> int:
     """Whole, so that times of cases add up to that of their suite."""
     return round(check.time_ns or 0.0)
 

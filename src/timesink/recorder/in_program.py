@@ -21,8 +21,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from timesink.errors import CollectError, TimesinkError, UsageError, reason_of
-from timesink.recorder.agent import begin, current_engine, current_watch_engine
 from timesink.recorder.agent.engine import BY_HAND, CycleEngine
+from timesink.recorder.agent.entry import begin, current_engine, current_watch_engine
 from timesink.recorder.agent.shutdown import BLOCK_ENDED, env_int
 from timesink.recorder.counter_probes import wanted_counters
 from timesink.recorder.folder import (
@@ -368,7 +368,7 @@ def _wait_for_others(control: Path, workers: int) -> None:
 
 # A program that has itself watched, by a process beside it.
 
-_WATCHER = "from timesink.watcher import keep; keep()"
+_WATCHER = "from timesink.watcher.start import keep; keep()"
 _WATCH_FINISHES_S = 120.0
 
 

@@ -7,15 +7,16 @@ import polars as pl
 from timesink.analyses.columns import device_columns, device_numbers, host_columns, host_names
 from timesink.analyses.communication_workers import step_communication
 from timesink.analyses.device_activities import has_device_work
-from timesink.analyses.ranks import RankSet
 from timesink.analyses.ranks.analysis import cost_together
+from timesink.analyses.ranks.rank_set import RankSet
 from timesink.analyses.steps import average_step, is_communication
 from timesink.model import units
-from timesink.model.findings import Evidence, Finding
+from timesink.model.findings import Evidence, RunFinding
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
 from timesink.model.vendors import NVIDIA, is_collective_call
-from timesink.rules import catalogue, complete_steps, longest_by_name, make_finding, worst_step
+from timesink.rules.register import catalogue, make_finding
+from timesink.rules.steps import complete_steps, longest_by_name, worst_step
 
 MIN_TALKING = 0.1
 DATA_PARALLEL = "DataParallel.forward"
@@ -26,7 +27,7 @@ _MAX_HIDDEN = 0.1
 _COMPARE = ("compare the steps of {worker} with those of another rank",)
 
 
-def exposed_communication(trace: Trace) -> list[Finding]:
+def exposed_communication(trace: Trace) -> list[RunFinding]:
     """Time in which ranks talk and nothing is computed."""
     average, steps = average_step(trace), complete_steps(trace)
     if not average or average["communication_ns"] <= MIN_TALKING * average["total_ns"]:
@@ -81,7 +82,7 @@ def _collective_calls(trace: Trace) -> pl.DataFrame:
     return host_columns(trace)[host_names(trace).rows(is_collective_call)]
 
 
-def gloo_on_devices(trace: Trace) -> list[Finding]:
+def gloo_on_devices(trace: Trace) -> list[RunFinding]:
     """Data-parallel training on NVIDIA devices whose collectives go through the host."""
     calls, steps = _collective_calls(trace), complete_steps(trace)
     names = calls["name"].cast(pl.String)
@@ -102,7 +103,7 @@ def gloo_on_devices(trace: Trace) -> list[Finding]:
     )
 
 
-def data_parallel(trace: Trace) -> list[Finding]:
+def data_parallel(trace: Trace) -> list[RunFinding]:
     """One process drives several devices, copies the model each step and shares one interpreter."""
     calls = host_columns(trace)[host_names(trace).rows(DATA_PARALLEL.__eq__)]
     if calls.is_empty():
@@ -127,7 +128,7 @@ def data_parallel(trace: Trace) -> list[Finding]:
     )
 
 
-def stragglers(ranks: RankSet) -> list[Finding]:
+def stragglers(ranks: RankSet) -> list[RunFinding]:
     """Stragglers, which delay the others themselves: one finding about all of them."""
     late = ranks.analysis.stragglers
     if not late:
@@ -135,7 +136,7 @@ def stragglers(ranks: RankSet) -> list[Finding]:
         if odd is None:
             return []
         words = {"names": ranks.workers[int(odd["rank"])]}
-        return [make_finding("run", "odd-rank", odd_rank(ranks), words, saving_share=0.0)]
+        return [make_finding("odd-rank", odd_rank(ranks), words, saving_share=0.0)]
     worst, panel, several = late[0], ranks.analysis.panel, len(late) > 1
     steps = max(len(panel.steps), 1)
     marked = bool(ranks.ranks[worst.rank].worker.steps["marked"].any())
@@ -148,25 +149,25 @@ def stragglers(ranks: RankSet) -> list[Finding]:
     wait = f"{names} {'delay' if several else 'delays'} the others"
     late_count = len({step for straggler in late for step in straggler.steps})
     often = f", in {late_count} of {steps} steps" if marked and late_count < steps else ""
-    is_same_cause = several and len({straggler.cause for straggler in late}) == 1
+    is_same_cause = several and len({straggler.id for straggler in late}) == 1
     worker = workers[worst.rank]
     most, why = (
         f"{worker} most, " * (several and not is_same_cause),
-        why_late(worst.cause, several=is_same_cause),
+        why_late(worst.id, several=is_same_cause),
     )
     # Those after the costliest, and why they are late.
     later_texts = [
-        f"{workers[straggler.rank]} {units.share(straggler.share, 1)} ({why_late(straggler.cause)})"
+        f"{workers[straggler.rank]} {units.share(straggler.share, 1)} ({why_late(straggler.id)})"
         for straggler in late[1:]
     ]
     rest_text = f" Also {units.join_names(later_texts, most=4)}." if later_texts else ""
     return [
-        Finding(
+        RunFinding(
             "stragglers",
             f"{wait} by {units.brief_ns(cost)}{' per step' if marked else ''} "
             f"({units.share(share, 1)}){often}. {worst.sentence}{rest_text}",
-            advice_on(worst.cause, worker),
-            f"{wait}: {most}{why}",
+            advice_on(worst.id, worker),
+            title=f"{wait}: {most}{why}",
             share=share,
             cost_ns=cost,
             gain_basis="these ranks are as fast as their peers"

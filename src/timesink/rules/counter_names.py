@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
+import msgspec
 import polars as pl
+from msgspec.structs import replace
 
 from timesink.analyses.kernels.peaks import find_peaks
-from timesink.model import csv_rows
+from timesink.model.data_files import csv_rows
 from timesink.model.units import quantity, unit_of
 from timesink.model.vendors import DEVICE_WORDS, every
 
@@ -47,8 +48,7 @@ _UNITS = {
 """Units a scale can make something of; a counter whose unit nobody knows is taken by its name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Resource:
+class Resource(msgspec.Struct, frozen=True):
     """One line of the table."""
 
     pattern: str
@@ -60,9 +60,9 @@ class Resource:
     harm: str = ""
     """`up` or `down`: the direction that hurts."""
     scale: str = ""
-    """How a change becomes a share of the capacity: a key of `resource_load.SCALES`."""
+    """How a change becomes a share of the capacity: a key of `resources.SCALES`."""
     deduction: str = ""
-    """How the load of the process itself is taken off: a key of `resource_load.TAKEN_OFF`."""
+    """How the load of the process itself is taken off: a key of `resources.TAKEN_OFF`."""
     floor: float = _FLOOR
     """Least share of the capacity that is worth an entry."""
     hurts_from: float | None = None
@@ -196,8 +196,7 @@ _FILLED = 0.9
 """Part of the rate of a link that is left for data, beside headers and acknowledgements."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hardware:
+class Hardware(msgspec.Struct, frozen=True):
     """One sort of device; rates per direction in bytes per second, None where not published."""
 
     device: str

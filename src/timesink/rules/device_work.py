@@ -27,11 +27,12 @@ from timesink.analyses.operators import node_times
 from timesink.analyses.steps import cut_steps as steps_cut
 from timesink.analyses.steps import find_steps, role_ranges
 from timesink.model import intervals, units
-from timesink.model.findings import MEDIUM, Evidence, Finding
+from timesink.model.findings import MEDIUM, Evidence, RunFinding
 from timesink.model.health import MAX_TIMES_FULL
 from timesink.model.trace import Device, Trace
 from timesink.model.vendors import NVIDIA, is_allocator_call, waits_for_device
-from timesink.rules import Steps, complete_steps, longest_by_name, make_finding, most_by_name
+from timesink.rules.register import make_finding
+from timesink.rules.steps import Steps, complete_steps, longest_by_name, most_by_name
 
 _MAX_CUT_SHOWN = 4
 MIN_SHARE = 0.02
@@ -59,7 +60,7 @@ _AROUND_IT = re.compile(r"nchw\w*to|nhwc\w*to|tonchw|tonhwc|reduce|im2col|transp
 """Kernels that prepare or finish the product: no tensor core would help them."""
 
 
-def tensor_cores_unused(trace: Trace) -> list[Finding]:
+def tensor_cores_unused(trace: Trace) -> list[RunFinding]:
     """Kernels of eligible operators that surely do not use tensor cores."""
     steps = complete_steps(trace)
     newest = max(map(_major, trace.metadata.devices), default=0)
@@ -112,7 +113,7 @@ def _missed_kernels(trace: Trace, steps: Steps) -> pl.DataFrame:
     return device.select("name", "ts_ns", "dur_ns")[rows].with_columns(operator=operators)
 
 
-def layout_conversions(trace: Trace) -> list[Finding]:
+def layout_conversions(trace: Trace) -> list[RunFinding]:
     """Kernels that only change the memory layout of images, because a library wants another."""
     steps = complete_steps(trace)
     kernels = _named_in_steps(trace, steps, IMAGE_LAYOUT.search, "kernel")
@@ -140,7 +141,7 @@ def _named_in_steps(trace: Trace, steps: Steps, fits: Any, kind: str) -> pl.Data
 
 
 @memoize_per_trace
-def tiny_kernels(trace: Trace) -> list[Finding]:
+def tiny_kernels(trace: Trace) -> list[RunFinding]:
     """Kernels shorter than their launch, in numbers that keep the device waiting.
 
     Of several devices the one that loses most counts.
@@ -182,7 +183,7 @@ def tiny_kernels(trace: Trace) -> list[Finding]:
     )
 
 
-def pageable_copies(trace: Trace) -> list[Finding]:
+def pageable_copies(trace: Trace) -> list[RunFinding]:
     """Host-device copies that go through a staging buffer and hold up the host."""
     steps = complete_steps(trace)
     copies = _named_in_steps(trace, steps, lambda name: "Pageable" in name, "memcpy")
@@ -214,7 +215,7 @@ def pageable_copies(trace: Trace) -> list[Finding]:
     )
 
 
-def allocator_calls(trace: Trace) -> list[Finding]:
+def allocator_calls(trace: Trace) -> list[RunFinding]:
     """Calls that reserve device memory or give it back inside steps.
 
     They cost no more than the time in which no device works meanwhile.
@@ -245,7 +246,7 @@ def allocator_calls(trace: Trace) -> list[Finding]:
     )
 
 
-def many_waits(trace: Trace) -> list[Finding]:
+def many_waits(trace: Trace) -> list[RunFinding]:
     """Operators such as `aten::item` that hold the host until the device has caught up.
 
     They cost no more than the idle time that waits for synchronisation.
@@ -285,7 +286,7 @@ def many_waits(trace: Trace) -> list[Finding]:
     )
 
 
-def memory_limit(trace: Trace) -> list[Finding]:
+def memory_limit(trace: Trace) -> list[RunFinding]:
     """Peak allocation above nine tenths of the device's memory; one finding for all devices."""
     fullness = pl.col("peak_allocated_bytes") / pl.col("capacity_bytes")
     possible = fullness.is_between(NEAR_LIMIT, MAX_TIMES_FULL, closed="right")
@@ -301,7 +302,6 @@ def memory_limit(trace: Trace) -> list[Finding]:
     sizes = ("peak_allocated_bytes", "capacity_bytes", "peak_reserved_bytes")
     return [
         make_finding(
-            "run",
             "memory-near-limit",
             f"{worst['device']} peaks at {units.brief_bytes(used)} allocated of "
             f"{units.brief_bytes(capacity)} ({units.share(used, capacity)}){devices_text}.",
@@ -318,7 +318,7 @@ def memory_limit(trace: Trace) -> list[Finding]:
     ]
 
 
-def cut_steps(trace: Trace) -> list[Finding]:
+def cut_steps(trace: Trace) -> list[RunFinding]:
     """Steps at the end whose device work the recording does not hold."""
     steps = find_steps(trace)
     cut = steps.filter(~steps["complete"] & pl.Series(steps_cut(trace), dtype=pl.Boolean))
@@ -330,7 +330,6 @@ def cut_steps(trace: Trace) -> list[Finding]:
     first_cut = cut.select("name", "device_events").head(_MAX_CUT_SHOWN)
     return [
         make_finding(
-            "run",
             "cut-steps",
             f"{units.count_noun(cut.height, 'steps')} of {steps.height} "
             f"({', '.join(first_cut['name'])}) {'lacks' if cut.height == 1 else 'lack'} device "

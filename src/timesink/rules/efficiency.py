@@ -8,44 +8,41 @@ from __future__ import annotations
 import glob
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, TypeAlias
 
+import msgspec
 import numpy as np
 import polars as pl
+from msgspec.structs import replace
 
 from timesink.analyses.columns import device_columns, device_names, memoize_per_trace
 from timesink.analyses.device_activities import has_device_work
 from timesink.analyses.device_idle import idle_causes
 from timesink.analyses.kernels.peaks import choose_peaks
 from timesink.analyses.names import short_kernel_name
-from timesink.analyses.replay import recorded_play
 from timesink.analyses.replay.changes import parse_change
 from timesink.analyses.replay.own_clock import recording_of
+from timesink.analyses.replay.play import recorded_play
 from timesink.analyses.replay.prediction import program_of
 from timesink.analyses.replay.what_if import Scenario, apply_change, step_ns
 from timesink.analyses.steps import find_steps
-from timesink.analyses.work import CallArguments, formula_of, parse_inputs
+from timesink.analyses.work.arguments import CallArguments, parse_inputs
 from timesink.analyses.work.calls import modelled_calls
 from timesink.analyses.work.efficiency import Efficiency, shape_text
+from timesink.analyses.work.formulas import formula_of
 from timesink.analyses.work.steps import COLLECTIVE, LINK, MATRIX, MEMORY, VECTOR
 from timesink.errors import UsageError
 from timesink.model import units
-from timesink.model.findings import Evidence, Finding, gravest_first
+from timesink.model.findings import Evidence, RunFinding, gravest_first
 from timesink.model.intervals import Floats, Ints
 from timesink.model.trace import Trace
-from timesink.rules import (
-    Steps,
-    catalogue,
-    complete_steps,
-    device_work,
-    find_all,
-    fit_to_run,
-    longest_by_name,
-    rules_for,
-)
+from timesink.rules import device_work
+from timesink.rules.register import catalogue, rules_for
 from timesink.rules.replayed import held_up_by, without_queue_gaps
+from timesink.rules.run_findings import find_all, fit_to_run
+from timesink.rules.steps import Steps, complete_steps, longest_by_name
 
 MIN_SAVED = 0.01
 """Part of a step: what would save less is not told."""
@@ -57,11 +54,10 @@ _MAX_SHARE = 0.5
 _TERA = 1e12
 
 
-@dataclass(frozen=True, eq=False)
-class ShorterWork:
+class ShorterWork(msgspec.Struct, frozen=True, eq=False):
     """A finding, and how long the kernels it speaks of take when it is mended."""
 
-    finding: Finding
+    finding: RunFinding
     row: Ints
     """Of the kernels in the table of device work."""
     left_ns: Floats
@@ -390,7 +386,7 @@ BUSY_SHARE = 0.9
 
 
 @memoize_per_trace
-def proven_findings(trace: Trace, efficiency: Efficiency | None = None) -> tuple[Finding, ...]:
+def proven_findings(trace: Trace, efficiency: Efficiency | None = None) -> tuple[RunFinding, ...]:
     """Everything the rules find in a timeline, with what a replay says that it saves.
 
     With the roofs of its device, what operators lose against these is among it.
@@ -414,12 +410,12 @@ def proven_findings(trace: Trace, efficiency: Efficiency | None = None) -> tuple
     if not (below_roofs or any(finding.cost_ns for finding in findings)):
         return findings
     whole_steps, otherwise = complete_steps(trace), _who_decides(trace)
-    changes: list[tuple[Finding, _Change]] = [
+    changes: list[tuple[RunFinding, _Change]] = [
         (finding, partial(_fix_finding, finding)) for finding in findings
     ]
     changes += [(work.finding, partial(_shorten_kernels, work)) for work in below_roofs]
     so_far, joint, is_capped = base, 0.0, False
-    proven: dict[int, tuple[Finding, _Change, bool]] = {}
+    proven: dict[int, tuple[RunFinding, _Change, bool]] = {}
     for number, (finding, change) in enumerate(changes):
         changed_scenario = change(base)
         saved = None if changed_scenario is None else saving_ns(changed_scenario)
@@ -462,7 +458,7 @@ def _shorten_kernels(work: ShorterWork, scenario: Scenario) -> Scenario:
     return replace(scenario, length=length)
 
 
-def _fix_finding(finding: Finding, scenario: Scenario) -> Scenario | None:
+def _fix_finding(finding: RunFinding, scenario: Scenario) -> Scenario | None:
     """The program without what a finding speaks of; None where no change says that."""
     entry = catalogue()["run"][finding.id]
     if not finding.cost_ns or "change" not in entry:
@@ -486,7 +482,7 @@ def _fix_finding(finding: Finding, scenario: Scenario) -> Scenario | None:
     return result
 
 
-def _fill_patterns(texts: Iterable[str], finding: Finding) -> Iterable[str]:
+def _fill_patterns(texts: Iterable[str], finding: RunFinding) -> Iterable[str]:
     """Changes with the names of what the finding shows."""
     for text in texts:
         kind = text[text.find("{") + 1 : text.find("}")] if "{" in text else ""
@@ -510,13 +506,13 @@ def _who_decides(trace: Trace) -> str:
 
 
 def _with_saving(
-    finding: Finding,
+    finding: RunFinding,
     saved: float | None,
     mean_step_ns: float,
     *,
     at_most: bool,
     otherwise: str,
-) -> Finding:
+) -> RunFinding:
     """A finding with what it saves: what was replayed, and at most what there is."""
     if not finding.cost_ns:
         return finding
@@ -527,5 +523,5 @@ def _with_saving(
     if saved is not None and cost < _NOTICED * mean_step_ns:
         sort = "idle" if entry.get("time") == "idle" else otherwise
         basis = finding.gain_basis if finding.between_ns else ""
-        return replace(finding, cost_ns=0.0, gain_basis=basis, why=_IDLE_ANYWAY[sort])
+        return replace(finding, cost_ns=0.0, gain_basis=basis, no_saving=_IDLE_ANYWAY[sort])
     return replace(finding, cost_ns=cost)

@@ -8,14 +8,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
 
+import msgspec
 import numpy as np
 import polars as pl
 
 from timesink.analyses.columns import host_names
-from timesink.analyses.work import CallArguments, Tensor
+from timesink.analyses.work.arguments import CallArguments, Tensor
 from timesink.analyses.work.efficiency import FUSED_REACHES
 from timesink.analyses.work.steps import MEMORY
 from timesink.model import units
+from timesink.model.arrays import is_run_start
 from timesink.model.findings import Evidence
 from timesink.rules.efficiency import RoofedSteps, ShorterWork, arguments_of
 from timesink.rules.product_shapes import product_of
@@ -52,8 +54,7 @@ class CallsInOrder:
         ordered = run.kernels.with_columns(lanes).sort("turn")
         call = ordered["call"].to_numpy()
         lane = ordered["lane"].to_numpy()
-        new = np.ones(len(call), dtype=np.bool_)
-        new[1:] = (call[1:] != call[:-1]) | (lane[1:] != lane[:-1]) | (call[1:] < 0)
+        new = is_run_start(call, lane) | (call < 0)
         grouped = ordered.with_columns(pl.Series("place", np.cumsum(new)))
         return cls(
             run,
@@ -128,8 +129,7 @@ def attention_not_fused(run: RoofedSteps) -> list[ShorterWork]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class _Attention:
+class _Attention(msgspec.Struct, frozen=True):
     """The calls of one attention, in order."""
 
     calls: Sequence[Mapping[str, Any]]

@@ -6,17 +6,17 @@ import polars as pl
 
 from timesink.analyses.device_idle import idle_ranges
 from timesink.model import units
-from timesink.model.findings import Evidence, Finding
+from timesink.model.findings import Evidence, RunFinding
 from timesink.model.trace import Trace
-from timesink.rules import Steps, complete_steps
 from timesink.rules.counter_names import resource_of
+from timesink.rules.steps import Steps, complete_steps
 
 _RUN_QUEUE = "run_queue"
 _MIN_SAMPLES = 2
 """One sample may be of a moment."""
 
 
-def cpu_contention(trace: Trace) -> list[Finding]:
+def cpu_contention(trace: Trace) -> list[RunFinding]:
     """Threads that could run and have no core, by counters of the run queue beside the trace.
 
     The least share that counts is that of `resources.csv`, a tenth for run queues: healthy runs

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
 
+import msgspec
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.analyses.columns import (
-    device_columns,
-    host_columns,
-    host_names,
-    memoize_per_trace,
-    sums_by,
-)
+from timesink.analyses.columns import device_columns, host_columns, host_names, memoize_per_trace
 from timesink.analyses.device_activities import Gaps, device_activities
 from timesink.analyses.device_idle import (
     CAUSES,
@@ -34,13 +28,15 @@ from timesink.analyses.operators import node_times, python_frames
 from timesink.analyses.replay.own_clock import may_be_overhead
 from timesink.analyses.steps import average_step, find_steps, role_ranges
 from timesink.model import intervals, units
-from timesink.model.findings import Evidence, Finding
+from timesink.model.arrays import sums_by
+from timesink.model.findings import Evidence, RunFinding
 from timesink.model.intervals import IntervalSet
 from timesink.model.trace import Trace
 from timesink.model.vendors import is_collective_call, waits_for_device
-from timesink.rules import catalogue, complete_steps, longest_by_name, worst_step
 from timesink.rules.communication import MIN_TALKING
 from timesink.rules.device_work import tiny_kernels
+from timesink.rules.register import catalogue
+from timesink.rules.steps import complete_steps, longest_by_name, worst_step
 
 MIN_BETWEEN = 0.1
 MIN_LOADING = 0.05
@@ -73,8 +69,7 @@ _BOUND = {row["idle_for"]: rule for rule, row in catalogue()["run"].items() if "
 """The rule about devices that are idle mostly for a cause."""
 
 
-@dataclass(frozen=True, slots=True)
-class StepGaps:
+class StepGaps(msgspec.Struct, frozen=True):
     """What lies between the complete steps, from the first to the last."""
 
     window_ns: int
@@ -124,7 +119,7 @@ def _overlapping_ranges(ranges: IntervalSet, pauses: IntervalSet) -> IntervalSet
     return intervals.merge(np.concatenate(pieces)) if pieces else ranges[:0]
 
 
-def between_steps(trace: Trace) -> list[Finding]:
+def between_steps(trace: Trace) -> list[RunFinding]:
     """Pauses between steps that take over a tenth of the time from the first to the last."""
     between = time_between(trace)
     idle, loading = between.idle_ns, between.parts["data_loader"]
@@ -148,7 +143,7 @@ def between_steps(trace: Trace) -> list[Finding]:
     )
 
 
-def data_loading(trace: Trace) -> list[Finding]:
+def data_loading(trace: Trace) -> list[RunFinding]:
     """Time in which the next batch was fetched and nothing ran on a device.
 
     Some programs fetch inside a step, some between two steps: either counts.
@@ -194,7 +189,7 @@ _IdleDevice: TypeAlias = tuple[int, int, Evidence]
 """A device, what it lost to the main cause in all steps, and its idle time by cause."""
 
 
-def low_utilisation(trace: Trace) -> list[Finding]:
+def low_utilisation(trace: Trace) -> list[RunFinding]:
     """Devices that are idle for a fifth of the steps, or compute for less than half of them.
 
     Those with the same main cause share a finding.
@@ -244,7 +239,7 @@ def low_utilisation(trace: Trace) -> list[Finding]:
 
 def _low_utilisation(
     trace: Trace, cause: str, devices: list[_IdleDevice], utilisation: Mapping[int, float]
-) -> list[Finding]:
+) -> list[RunFinding]:
     """What devices lose to one cause, the one that loses most first."""
     steps, (worst, lost_ns, _) = complete_steps(trace), devices[0]
     rule, many, lost = _BOUND[cause], len(devices) > 1, lost_ns / steps.count
@@ -354,7 +349,7 @@ def _holding_calls(trace: Trace, device: int, cause: str) -> tuple[Evidence, ...
     return longest_by_name("call", host_columns(trace).select("name", "dur_ns")[rows])
 
 
-def dominant_operator(trace: Trace) -> list[Finding]:
+def dominant_operator(trace: Trace) -> list[RunFinding]:
     """One operator that takes much of a step on the host, while no device works.
 
     Runtime calls it makes are its own here; tables of operators count them apart.
@@ -425,7 +420,7 @@ _LargeGap: TypeAlias = tuple[int, str, str | None, Evidence]
 """Length and step of a gap between two activities, and what the host did for most of it."""
 
 
-def large_gaps(trace: Trace) -> list[Finding]:
+def large_gaps(trace: Trace) -> list[RunFinding]:
     """Gaps inside the steps that are long by themselves, of the device that loses most."""
     steps = complete_steps(trace)
     if not steps.length_ns:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 import polars as pl
 
@@ -18,8 +18,9 @@ from timesink.analyses.columns import encode
 from timesink.analyses.kernels.calls import call_weight
 from timesink.analyses.kernels.usage import THIRDS, DeviceUse, Thresholds, headroom, of_device
 from timesink.model import units
-from timesink.model.findings import Finding
-from timesink.rules import device_work, fit_finding, is_pytorch, make_finding, rules_for
+from timesink.model.findings import KernelAdvice
+from timesink.rules import device_work
+from timesink.rules.register import fit_finding, is_pytorch, make_advice, rules_for
 
 MIN_PCT = 5.0
 """Share of a device's time from which a rule speaks."""
@@ -78,7 +79,7 @@ def advise(
     devices: Sequence[DeviceUse],
     thresholds: Thresholds = THIRDS,
     multiprocessors: Mapping[int, int] | None = None,
-) -> tuple[Finding, ...]:
+) -> tuple[KernelAdvice, ...]:
     """What to try on each device, first what may bring most.
 
     The calls have their `class` and their `weight`; `multiprocessors` are by device number.
@@ -86,7 +87,7 @@ def advise(
     multiprocessor_counts = multiprocessors or {}
     names = calls["name"].cast(pl.String()).drop_nulls().unique()
     pytorch = is_pytorch(None, names, otherwise=True)
-    findings: list[Finding] = []
+    findings: list[KernelAdvice] = []
     for use in devices:
         number = None if use.device is None else multiprocessor_counts.get(use.device)
         timed = of_device(calls, use).with_columns(call_weight().alias("weight"))
@@ -105,7 +106,7 @@ def advise(
         device_findings = [advice for rule in rules_for("kernels") for advice in rule(device)]
         # Where there is no honest number, all of the time counts.
         device_findings.sort(
-            key=lambda device_finding: device_finding.gain_ns or device_finding.share * total_ns,
+            key=lambda device_finding: device_finding.cost_ns or device_finding.share * total_ns,
             reverse=True,
         )
         findings += (
@@ -115,8 +116,7 @@ def advise(
     return tuple(findings)
 
 
-@dataclass(frozen=True, eq=False)
-class DeviceCalls:
+class DeviceCalls(msgspec.Struct, frozen=True, eq=False):
     """The launches of a device that have a duration, with `time`, `turned` and other marks."""
 
     use: DeviceUse
@@ -141,7 +141,7 @@ class DeviceCalls:
         sentence: str,
         words: Mapping[str, str] | None = None,
         **more: Any,
-    ) -> Finding:
+    ) -> KernelAdvice:
         """What a rule says of some launches, after how much of the time they take."""
         longest = (
             part.group_by(pl.col("short_name").cast(pl.String()))
@@ -149,8 +149,7 @@ class DeviceCalls:
             .sort("time", "short_name", descending=[True, False])
         )
         took = f"{units.percent(self.share_pct(part))} of the time ({units.brief_ns(_total(part))})"
-        return make_finding(
-            "kernels",
+        return make_advice(
             rule,
             f"{took} {sentence}",
             words,
@@ -162,7 +161,7 @@ class DeviceCalls:
         )
 
 
-def tensor_cores_unused(device: DeviceCalls) -> Iterator[Finding]:
+def tensor_cores_unused(device: DeviceCalls) -> Iterator[KernelAdvice]:
     """Products that leave the tensor cores idle."""
     digits = (device.use.compute_capability or "").split(".")[0]
     major = int(digits) if digits.isdigit() else None
@@ -197,7 +196,7 @@ def _both_low(device: DeviceCalls) -> pl.DataFrame:
     return device.calls.filter(low, ~_LAID_OUT)
 
 
-def tiny_kernels(device: DeviceCalls) -> Iterator[Finding]:
+def tiny_kernels(device: DeviceCalls) -> Iterator[KernelAdvice]:
     """Kernels that hardly use anything and are too small to last."""
     part = _both_low(device).filter(pl.col("dur_ns") < device_work.TINY_NS)
     if not device.speaks(part):
@@ -221,7 +220,7 @@ def tiny_kernels(device: DeviceCalls) -> Iterator[Finding]:
     )
 
 
-def low_use(device: DeviceCalls) -> Iterator[Finding]:
+def low_use(device: DeviceCalls) -> Iterator[KernelAdvice]:
     """Kernels that hardly use anything and have too little to do at once."""
     part = _both_low(device).filter(pl.col("dur_ns") >= device_work.TINY_NS)
     if not device.speaks(part):
@@ -247,7 +246,7 @@ def low_use(device: DeviceCalls) -> Iterator[Finding]:
     )
 
 
-def memory_bound(device: DeviceCalls) -> Iterator[Finding]:
+def memory_bound(device: DeviceCalls) -> Iterator[KernelAdvice]:
     """Kernels that only move bytes, and move them as fast as the memory can."""
     part = device.calls.filter(
         pl.col("family").is_in(_MOVERS),
@@ -275,7 +274,7 @@ def memory_bound(device: DeviceCalls) -> Iterator[Finding]:
     )
 
 
-def layout_conversions(device: DeviceCalls) -> Iterator[Finding]:
+def layout_conversions(device: DeviceCalls) -> Iterator[KernelAdvice]:
     """Kernels that only lay tensors out anew."""
     part = device.calls.filter(_LAID_OUT)
     if not device.speaks(part):
@@ -291,7 +290,7 @@ def layout_conversions(device: DeviceCalls) -> Iterator[Finding]:
     )
 
 
-def attention_not_fused(device: DeviceCalls) -> Iterator[Finding]:
+def attention_not_fused(device: DeviceCalls) -> Iterator[KernelAdvice]:
     """By names alone: softmax after softmax between matrix products, and no attention kernel."""
     calls = device.calls
     if (calls["family"] == "attention").any():

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 
+import msgspec
 import polars as pl
 
 from timesink.analyses.columns import device_names
-from timesink.analyses.work import CallArguments, Tensor
+from timesink.analyses.work.arguments import CallArguments, Tensor
 from timesink.analyses.work.steps import MATRIX, MEMORY
 from timesink.model import units
 from timesink.rules.efficiency import RoofedSteps, ShorterWork, arguments_of
@@ -37,8 +37,7 @@ _ROUND = 64
 _LITTLE_MORE = 0.01
 
 
-@dataclass(frozen=True, slots=True)
-class Product:
+class Product(msgspec.Struct, frozen=True):
     """`a` (M x K) times `b` (K x N), so many at once."""
 
     batch: int
@@ -78,7 +77,7 @@ class Product:
 def product_of(call: CallArguments) -> Product | None:
     """The product that a call makes; None where it is none, or one of another sort.
 
-    >>> from timesink.analyses.work import parse_inputs
+    >>> from timesink.analyses.work.arguments import parse_inputs
     >>> inputs = parse_inputs("[[64, 32], [32, 16]]", '["float", "float"]')
     >>> one = product_of(CallArguments("aten::mm", inputs, places={"a": 0, "b": 1}))
     >>> (one.m, one.n, one.k)
@@ -271,8 +270,7 @@ def unfilled_waves(run: RoofedSteps) -> list[ShorterWork]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class _Tiling:
+class _Tiling(msgspec.Struct, frozen=True):
     product: Product
     tile: tuple[int, int]
     tiles: int

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 import numpy as np
 import polars as pl
+from msgspec.structs import replace
 
 from timesink.analyses.columns import device_columns, host_names
 from timesink.analyses.device_idle import idle_causes
 from timesink.analyses.forest import descendant_mask
-from timesink.analyses.replay import Played
 from timesink.analyses.replay.changes import AskedChange
+from timesink.analyses.replay.play import Played
 from timesink.analyses.replay.prediction import operators_around, waiting_calls
 from timesink.analyses.replay.what_if import (
     PACE_NS,
@@ -24,15 +24,15 @@ from timesink.analyses.replay.what_if import (
     apply_change,
     device_waits,
 )
-from timesink.analyses.work import formula_of
+from timesink.analyses.work.formulas import formula_of
 from timesink.errors import UsageError
 from timesink.model import units
-from timesink.model.findings import Evidence, Finding
+from timesink.model.findings import Evidence, RunFinding
 from timesink.model.intervals import Ints
 from timesink.model.trace import Trace
 from timesink.model.vendors import is_collective_call, waits_for_device
-from timesink.rules import Steps, complete_steps
 from timesink.rules.device_work import MIN_SHARE
+from timesink.rules.steps import Steps, complete_steps
 
 _MIN_WAITS_PER_STEP = 0.5
 """Waits of a step: what comes in fewer than every other step is not a part of the loop."""
@@ -46,7 +46,7 @@ _PRODUCTS = ("gemm", "convolution", "attention")
 
 def held_up_by(
     trace: Trace, base: Scenario, saving_ns: Callable[[Scenario], float]
-) -> list[Finding]:
+) -> list[RunFinding]:
     """Operators that wait for the device, few times a step, where a step is shorter without."""
     steps, idle = complete_steps(trace), idle_causes(trace)
     least = MIN_SHARE * steps.length_ns

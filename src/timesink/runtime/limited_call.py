@@ -17,12 +17,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, Literal, NoReturn
 
-from timesink.runtime import pipe, send, start_interpreter
+import msgspec
+
+from timesink.runtime.workers import pipe, send, start_interpreter
 
 _POLL_S = 0.005
 """Memory is looked at so often: a core fills some 20 MB in between."""
@@ -37,8 +38,7 @@ Limited = Callable[[], AbstractContextManager[None]]
 """Given to the call: what it does in `with limited():` is limited, and nothing else."""
 
 
-@dataclass(frozen=True)
-class CallLimits:
+class CallLimits(msgspec.Struct, frozen=True):
     """What a call may take for the part of it that is limited."""
 
     memory_bytes: int

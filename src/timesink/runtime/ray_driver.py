@@ -15,15 +15,14 @@ import socket
 import sys
 import threading
 import time
-from dataclasses import dataclass
 from typing import IO, Any
 from urllib.parse import urlsplit
 
+import msgspec
 import ray
 from ray import exceptions
 
 from timesink.errors import TimesinkError, UsageError, reason_of
-from timesink.runtime import send, usable_cores
 from timesink.runtime.engine import (
     Call,
     DriverMessage,
@@ -33,6 +32,7 @@ from timesink.runtime.engine import (
     own_output,
     worker_killed,
 )
+from timesink.runtime.workers import send, usable_cores
 from timesink.version import __version__
 
 _STORE_BYTES = 128 * 1024 * 1024
@@ -152,8 +152,7 @@ def drive(call: Call, address: str | None, jobs: int | None) -> None:
         ray.shutdown()
 
 
-@dataclass(slots=True)
-class _Task:
+class _Task(msgspec.Struct):
     place: int
     item: bytes
     tries: int = 0
@@ -268,7 +267,7 @@ def _remote_function() -> Any:
         actual = timesink, ".".join(platform.python_version_tuple()[:2])
         if actual != versions:
             return actual, platform.node(), None
-        from timesink.runtime.engine import run_in_worker  # noqa: PLC0415
+        from timesink.runtime.engine import run_in_worker  # noqa: PLC0415 - start-up time
 
         return actual, platform.node(), run_in_worker(folder, call, item)
 

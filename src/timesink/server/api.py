@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec.structs import replace
 
-from timesink.answers.plugin import Query
-from timesink.answers.views import GROUPS, VIEWS
+from timesink.answers.plugin.query import Query
+from timesink.answers.views import GROUPS, VIEWS, find_view
 from timesink.errors import NotFoundError, TimesinkError, UnreadableError, UsageError
+from timesink.formats.small_files import small_content
 from timesink.model.diagnosis import SIDES
 from timesink.recorder.processes import safe_text
 from timesink.server.jobs import Report
@@ -37,13 +38,15 @@ if TYPE_CHECKING:
     import polars as pl
 
     from timesink.answers.analysis.report import Analysis
-    from timesink.answers.timeline import Timeline
+    from timesink.answers.timeline.opening import Timeline
 
 
 _LONGEST_MARKER = 1000
 _MAX_FILES = 8
 """Files of Nsight Compute that are read for one page."""
 CLOCKS = ("recorded", "own", "corrected")
+_MAX_PAGE_BYTES = 256 << 20
+"""Of the page of an incident."""
 _OF_ALL_WORKERS = ("overview", "distributed")
 """Pages that compare workers; the others need one."""
 _PAGE_ROWS = 1000
@@ -61,8 +64,8 @@ def comparison(desk: RequestContext, query: Query) -> Encoded:
         raise UsageError("the parameter 'marker' is too long", "name one annotation or function")
 
     def make(report: Report) -> Any:
-        from timesink.answers.comparison.document import comparison_document  # noqa: PLC0415
-        from timesink.answers.comparison.work import compare  # noqa: PLC0415
+        from timesink.answers.comparison.document import comparison_document  # noqa: PLC0415 - start-up time
+        from timesink.answers.comparison.report import compare  # noqa: PLC0415
 
         both = " and ".join(run.name for run in sides)
         for run in sides:
@@ -104,7 +107,7 @@ def utilisation(desk: RequestContext, query: Query) -> Encoded:
         )
 
     def make(report: Report) -> Any:
-        from timesink.answers.kernels.document import kernels_document  # noqa: PLC0415
+        from timesink.answers.kernels.document import kernels_document  # noqa: PLC0415 - start-up time
         from timesink.answers.kernels.reading import kernels  # noqa: PLC0415
 
         files, how = run.counters[:_MAX_FILES], desk.library
@@ -129,7 +132,7 @@ def history_page(desk: RequestContext, query: Query) -> Encoded:
     name, store = query.required("name"), desk.library.baselines
 
     def make(report: Report) -> Any:
-        from timesink.answers.comparison.history import history, history_document  # noqa: PLC0415
+        from timesink.answers.comparison.history import history, history_document  # noqa: PLC0415 - start-up time
 
         report.start(f"looking when @{name} changed")
         return history_document(history(name, store=store))
@@ -139,8 +142,8 @@ def history_page(desk: RequestContext, query: Query) -> Encoded:
 
 def watch_status(desk: RequestContext, query: Query) -> dict[str, Any]:
     """What a watcher told last, as a document, and where its incidents can be looked into."""
-    from timesink.answers.watch_status import is_gone, status_document  # noqa: PLC0415
     from timesink.output.json import to_json  # noqa: PLC0415 - as above
+    from timesink.watcher.interface import is_gone, status_document  # noqa: PLC0415
 
     watch = desk.library.watch(query.required("name"))
     files = [watch.folder / name for name in (STATUS_FILE, SERIES_FILE)]
@@ -180,13 +183,12 @@ def incident_report(desk: RequestContext, query: Query) -> WrittenPage:
     file = watch.folder / INCIDENTS / incident_folder.id / REPORT
     watch.inside.check([file])
     try:
-        return WrittenPage(file.read_bytes())
+        return WrittenPage(small_content(file, most_bytes=_MAX_PAGE_BYTES))
     except OSError as error:
         raise UnreadableError.denied(file, error) from None
 
 
-@dataclass(frozen=True)
-class _Chosen:
+class _Chosen(msgspec.Struct, frozen=True):
     """Which recording a request is about."""
 
     run: ServedRun
@@ -215,7 +217,7 @@ def document(desk: RequestContext, query: Query) -> Encoded:
     rows = row_limit(query) or _PAGE_ROWS
 
     def make(report: Report) -> Any:
-        from timesink.answers.analysis.document import analysis_document  # noqa: PLC0415
+        from timesink.answers.analysis.document import analysis_document  # noqa: PLC0415 - start-up time
 
         analysis, start_ns = _analysis_and_start(
             desk, chosen, report, together=page in _OF_ALL_WORKERS
@@ -236,17 +238,15 @@ def table(desk: RequestContext, query: Query) -> Encoded:
     column, value, rows = query.text("column"), query.text("equals"), row_limit(query)
 
     def make(report: Report) -> Any:
-        from timesink.answers.analysis.tables import whole_of  # noqa: PLC0415
-        from timesink.answers.tables import table_block  # noqa: PLC0415
+        from timesink.answers.analysis.report import view_table  # noqa: PLC0415 - start-up time
 
         analysis, start_ns = _analysis_and_start(
-            desk, chosen, report, together=VIEWS[view].per_span
+            desk, chosen, report, together=find_view(view).per_span
         )
-        frame = analysis.table(view, group or None)
+        table = view_table(analysis, view, group or None)
         if column:
-            frame = _with_value(frame, column, value)
-        total = whole_of(analysis, view, frame)
-        return table_block(frame, view, start_ns=start_ns, rows=rows, full_total=total)
+            table = replace(table, frame=_with_value(table.frame, column, value))
+        return table.block(start_ns=start_ns, rows=rows)
 
     return desk.document(("table", chosen.state, view, group, column, value, rows), make)
 
@@ -258,14 +258,14 @@ def stacks(desk: RequestContext, query: Query) -> Encoded:
     rows = row_limit(query)
 
     def make(report: Report) -> Any:
-        from timesink.answers.tables import table_block  # noqa: PLC0415
+        from timesink.answers.tables import ViewTable  # noqa: PLC0415 - start-up time
 
         analysis, start_ns = _analysis_and_start(desk, chosen, report, together=False)
         frame = analysis.table("operators", "shape-stack" if dims else "stack")
         frame = _with_value(frame, "name", operator)
         if dims:
             frame = _with_value(frame, "input_dims", dims)
-        return table_block(frame, "operators", start_ns=start_ns, rows=rows)
+        return ViewTable(find_view("operators"), frame).block(start_ns=start_ns, rows=rows)
 
     return desk.document(("stacks", chosen.state, operator, dims, rows), make)
 
@@ -275,8 +275,7 @@ def _analysis_and_start(
 ) -> tuple[Analysis, int]:
     """An analysis, and when the whole recording began: of some steps it is not known."""
     from timesink.analyses.memory_curve import recording_start  # noqa: PLC0415 - as above
-    from timesink.answers.analysis.report import analyze_opened  # noqa: PLC0415 - as above
-    from timesink.answers.analysis.step_choice import step_choice  # noqa: PLC0415
+    from timesink.answers.analysis.report import analyze_opened, step_choice  # noqa: PLC0415
 
     run, worker = chosen.run, chosen.worker
     steps = chosen.steps or None
@@ -355,7 +354,7 @@ def _listed_ab(served_ab: ServedAb) -> dict[str, Any]:
 
 def _listed_watch(watch: ServedWatch, now: float) -> dict[str, str]:
     """A watched program with its state; "" where that cannot be read, which its page says."""
-    from timesink.answers.watch_status import is_gone  # noqa: PLC0415 - loads what writes tables
+    from timesink.watcher.interface import is_gone  # noqa: PLC0415 - loads what writes tables
 
     file = watch.folder / STATUS_FILE
     try:

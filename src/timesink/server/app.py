@@ -1,23 +1,40 @@
-"""The site as an ASGI application, for `timesink serve`."""
+"""The application: its routes, what every request passes, and what becomes of errors."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Generator, Iterable
+import logging
+from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
-from typing import ClassVar
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response, StreamingResponse
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from timesink.server.jobs import in_thread
-from timesink.server.library import RunLibrary
-from timesink.server.replies import VIEWS, ClientRequest, Reply, Views, sentence_reply
-from timesink.server.site import Site
+from timesink.errors import NotFoundError, TimesinkError
+from timesink.server.api import API
+from timesink.server.former import PLUGIN_PATH, VIEWS, Views, former_routes
+from timesink.server.jobs import FailedError, StillWorking, in_thread
+from timesink.server.library import Answer, RequestContext, RunLibrary
+from timesink.server.middleware import (
+    MAX_AT_ONCE,
+    AllowedHosts,
+    BoundedRequests,
+    CarefulHeaders,
+    ReadOnly,
+)
+from timesink.server.pages import page_reply, static_reply
+from timesink.server.replies import error_reply, parameters, reply_to, sentence_reply
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
+Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
+_LOG = logging.getLogger(__name__)
 
 
 def create_app(
@@ -26,13 +43,44 @@ def create_app(
     views: Views = VIEWS,
     *,
     hosts: Iterable[str] | None = None,
+    static: Traversable | None = None,
+    max_at_once: int = MAX_AT_ONCE,
 ) -> Starlette:
     """The application that answers for the runs of a library.
 
-    `hosts` are the names it may be asked by; None lets any pass.
+    `hosts` are the names it may be asked by; None lets any pass.  `static` is the folder of the
+    built app, where it is not the one of this package.
     """
-    face = AsgiEndpoint(Site(library, views, hosts), clean_prefix(path_prefix))
-    return Starlette(routes=[Route("/{path:path}", face)])
+    prefix, context = clean_prefix(path_prefix), RequestContext(library)
+    folder = static or files("timesink.output") / "static"
+    routes = [
+        Route(f"{prefix}/", page_reply),
+        Route(f"{prefix}/static/{{name:path}}", _in_thread(partial(static_reply, folder=folder))),
+        *(Route(f"{prefix}/api/{name}", _answers(answer, context)) for name, answer in API.items()),
+        *(
+            Route(f"{prefix}{PLUGIN_PATH}/{name}", _answers(answer, context))
+            for name, answer in former_routes(views).items()
+        ),
+    ]
+    if prefix:
+        page = RedirectResponse(f"{prefix}/")
+        routes += [Route("/", page), Route(prefix, page)]
+    app = Starlette(
+        routes=routes,
+        middleware=[
+            Middleware(CarefulHeaders),
+            Middleware(BoundedRequests, max_at_once),
+            Middleware(AllowedHosts, hosts),
+            Middleware(ReadOnly, prefix),
+        ],
+        exception_handlers={
+            404: partial(_no_route, prefix),
+            StillWorking: _progress_reply,
+            TimesinkError: _error_reply,
+        },
+    )
+    app.router.redirect_slashes = False
+    return app
 
 
 def clean_prefix(prefix: str) -> str:
@@ -41,79 +89,44 @@ def clean_prefix(prefix: str) -> str:
     return f"/{inner}" if inner else ""
 
 
-class AsgiEndpoint:
-    """An endpoint for every path and every method."""
+def _answers(answer: Answer, context: RequestContext) -> Endpoint:
+    """An endpoint that sends what a route answers."""
 
-    def __init__(self, site: Site, base: str) -> None:
-        self._site, self._base = site, base
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        request = Request(scope, receive)
-        path = request.scope["path"]
-        if self._base and path in {"/", self._base}:
-            await RedirectResponse(f"{self._base}/")(scope, receive, send)
-            return
-        reply = await self._reply(request, path)
+    def reply(request: Request) -> Response:
         try:
-            is_complete = isinstance(reply.body, bytes)
-            kind: type[Response] = Response if is_complete else StreamingResponse
-            await kind(reply.body, reply.status, reply.headers)(scope, receive, send)
-        finally:
-            # Whoever waits for the turn of an answer that was broken off gets it at once.
-            if isinstance(reply.body, Generator):
-                reply.body.close()
+            value = answer(context, parameters(request))
+            return reply_to(request, value, in_turn=context.in_turn)
+        except (StillWorking, TimesinkError):
+            raise
+        except Exception:  # noqa: BLE001 - one request must not end the others
+            _LOG.exception("no answer to %s?%s", request.url.path, request.url.query)
+            raise FailedError.by_mistake() from None
 
-    async def _reply(self, request: Request, path: str) -> Reply:
-        inner = path.removeprefix(f"{self._base}/") if path.startswith(f"{self._base}/") else path
-        site_request = ClientRequest(inner, request.url.query, request.headers, request.method)
+    return _in_thread(reply)
+
+
+def _in_thread(reply: Callable[[Request], Response]) -> Endpoint:
+    """An endpoint that answers while others are answered."""
+
+    async def endpoint(request: Request) -> Response:
         try:
-            return await in_thread(partial(self._site.reply, site_request))
+            return await in_thread(partial(reply, request))
         except asyncio.CancelledError:
-            return sentence_reply(site_request, "the server is stopping", "start it again", 503)
+            return sentence_reply(request, "the server is stopping", "start it again", 503)
+
+    return endpoint
 
 
-class BoundedConnection(H11Protocol):
-    """Closed when no whole request comes, or when an answer is not taken.
+async def _no_route(prefix: str, request: Request, _error: Exception) -> Response:
+    route = f"{request.method} {request.scope['path'].removeprefix(prefix)}"
+    return error_reply(
+        request, NotFoundError(f"{route}: no such route", "the page at / lists the runs")
+    )
 
-    The server below closes what is idle after an answer only.  Without this, clients that begin a
-    request and stop would hold files of the server, and those that stop reading an export its turn.
-    """
 
-    seconds_to_ask: ClassVar[float] = 15.0
-    seconds_to_take: ClassVar[float] = 60.0
-    """So long nothing at all of an answer may be taken."""
-    _asking: asyncio.TimerHandle | None = None
-    _taking: asyncio.TimerHandle | None = None
+async def _progress_reply(request: Request, work: Any) -> Response:
+    return reply_to(request, work.progress_fields(), 202)
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        self._expect_request()
 
-    def connection_lost(self, exc: Exception | None) -> None:
-        for timer in (self._asking, self._taking):
-            if timer is not None:
-                timer.cancel()
-        super().connection_lost(exc)
-
-    def on_response_complete(self) -> None:
-        super().on_response_complete()
-        self._expect_request()
-
-    def pause_writing(self) -> None:
-        super().pause_writing()
-        self._taking = self.loop.call_later(self.seconds_to_take, self.transport.abort)
-
-    def resume_writing(self) -> None:
-        super().resume_writing()
-        if self._taking is not None:
-            self._taking.cancel()
-
-    def _expect_request(self) -> None:
-        if self._asking is not None:
-            self._asking.cancel()
-        self._asking = self.loop.call_later(self.seconds_to_ask, self._close_unless_asked)
-
-    def _close_unless_asked(self) -> None:
-        # There is none before the first request, though its type does not say so.
-        if getattr(self.cycle, "response_complete", True):
-            self.transport.close()
+async def _error_reply(request: Request, error: Any) -> Response:
+    return error_reply(request, error)

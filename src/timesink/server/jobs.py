@@ -8,17 +8,17 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import partial
 from threading import Condition, Thread
 from typing import Any, TypeVar
 
+import msgspec
+
 from timesink.errors import TimesinkError
-from timesink.formats import Progress
+from timesink.formats.read_options import Progress
 
 
-@dataclass(eq=False)
-class Report:
+class Report(msgspec.Struct, eq=False):
     """What is being done, and which share of it is done where that is known."""
 
     _doing: str = ""
@@ -100,8 +100,7 @@ class StillWorking(Exception):  # noqa: N818 - nothing went wrong
         }
 
 
-@dataclass(eq=False)
-class _Job:
+class _Job(msgspec.Struct, eq=False):
     key: Hashable
     work: Work
     report: Report
@@ -116,8 +115,7 @@ class _Job:
     size: int = 0
 
 
-@dataclass(eq=False)
-class Jobs:
+class Jobs(msgspec.Struct, eq=False):
     """Work that takes long, found once however many ask for it."""
 
     at_once: int = AT_ONCE
@@ -128,10 +126,10 @@ class Jobs:
     """How many bytes a value takes."""
     after: Callable[[], None] = lambda: None
     """Done after each job, e.g. to give back memory."""
-    _jobs: OrderedDict[Hashable, _Job] = field(default_factory=OrderedDict)
-    _queue: deque[_Job] = field(default_factory=deque)
+    _jobs: OrderedDict[Hashable, _Job] = msgspec.field(default_factory=OrderedDict)
+    _queue: deque[_Job] = msgspec.field(default_factory=deque)
     _running: int = 0
-    _changed: Condition = field(default_factory=Condition)
+    _changed: Condition = msgspec.field(default_factory=Condition)
 
     def ask(
         self, key: Hashable, work: Work, *, wait_s: float | None = None, keep: bool = True

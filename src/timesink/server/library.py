@@ -7,27 +7,31 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from threading import BoundedSemaphore, Lock, Thread
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
-from timesink.answers.plugin import Query
+import msgspec
+from msgspec.structs import replace
+
+from timesink.answers.plugin.query import Query
 from timesink.errors import NotFoundError, TimesinkError, UnreadableError
-from timesink.formats import SERIES, STORE, Progress
+from timesink.formats.read_options import Progress
+from timesink.formats.stored_names import SERIES, STORE
 from timesink.model.units import count, count_noun
 from timesink.server.jobs import Jobs, Report
 from timesink.server.replies import Encoded
 from timesink.server.runs import ALL_WORKERS, ReachableFiles, Scan, ServedAb, ServedRun, ServedWatch
-from timesink.sources import Recording
 from timesink.sources.cache import return_free_memory
-from timesink.sources.opening import files_beside
+from timesink.sources.recordings import Recording
+from timesink.sources.sidecars import sidecars_of
 
 if TYPE_CHECKING:
-    from timesink.analyses.ranks import RankSet
-    from timesink.answers.timeline import Timeline
+    from timesink.analyses.ranks.rank_set import RankSet
+    from timesink.answers.timeline.opening import Timeline
     from timesink.model.trace import Trace
+    from timesink.runtime.engine import Engine
     from timesink.sources.opening import Opened
 
 
@@ -39,8 +43,7 @@ _MIN_TRACES = 2
 """A comparison needs two, whatever their size."""
 
 
-@dataclass(frozen=True, slots=True)
-class TimelineSort:
+class TimelineSort(msgspec.Struct, frozen=True):
     """Which timeline of a trace is meant."""
 
     on_program_clock: bool = False
@@ -54,14 +57,13 @@ Outcomes: TypeAlias = Iterable[tuple["Value | None", "BaseException | None", int
 """A value or why there is none, and how large it is."""
 
 
-@dataclass(eq=False)
-class KeptValue(Generic[Value]):
+class KeptValue(msgspec.Struct, Generic[Value], eq=False):
     """A value that is there, or being made, and what was made of it."""
 
-    future: Future[Value] = field(default_factory=Future)
-    report: Report = field(default_factory=Report)
+    future: Future[Value] = msgspec.field(default_factory=Future)
+    report: Report = msgspec.field(default_factory=Report)
     """How far whoever makes it has come."""
-    timelines: dict[TimelineSort, Timeline] = field(default_factory=dict)
+    timelines: dict[TimelineSort, Timeline] = msgspec.field(default_factory=dict)
     """Of a trace, laid out: worth keeping as long as the trace is."""
     size: int = 0
 
@@ -144,7 +146,7 @@ def _key(recording: Recording) -> Hashable:
     """Which content a recording has, as far as the file system tells."""
     beside: list[Path] = []
     with suppress(OSError):
-        beside = files_beside(recording.path)
+        beside = sidecars_of(recording.path).files
     named = (recording.path, recording.worker, recording.span)
     return (*named, _state(recording.path), *((file.name, _state(file)) for file in beside))
 
@@ -161,8 +163,7 @@ MAX_RANKS = 4096
 """Of sets used before; the one used last is kept whatever its size."""
 
 
-@dataclass(frozen=True, slots=True)
-class _RanksTold:
+class _RanksTold(msgspec.Struct, frozen=True):
     """Progress of a set in words."""
 
     report: Report
@@ -183,6 +184,9 @@ _SHARE_OF_LOOKING = 0.1
 """A tree that takes long to walk is walked less often, so that walking stays a small share."""
 
 
+OpenTraces: TypeAlias = "Callable[[Sequence[Recording], Progress], Iterable[Opened]]"
+
+
 class RunLibrary:
     """The runs at or below a path, and their traces."""
 
@@ -194,10 +198,16 @@ class RunLibrary:
         cache: bool = True,
         jobs: int | None = None,
         follow_links: bool = False,
+        max_events: int = MAX_EVENTS,
+        max_ranks: int = MAX_RANKS,
+        engine: Engine | None = None,
+        open_traces: OpenTraces | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`folders` are those the runs lie in, by what the names of their runs begin with.
 
-        Unless they are given it is the path itself, which has to be there.
+        Unless they are given it is the path itself, which has to be there.  The `engine` makes
+        summaries of ranks; `max_events` and `max_ranks` are kept of what was used before.
         """
         if folders is None and not Path(logdir).exists():
             raise UnreadableError.missing(logdir)
@@ -211,8 +221,10 @@ class RunLibrary:
         self._watched: dict[str, ServedWatch] = {}
         self._next_look = 0.0
         self._looking = Lock()
-        self._opened: TraceCache[Trace] = TraceCache(MAX_EVENTS, _MIN_TRACES)
-        self._sets: TraceCache[RankSet] = TraceCache(MAX_RANKS)
+        self._opened: TraceCache[Trace] = TraceCache(max_events, _MIN_TRACES)
+        self._sets: TraceCache[RankSet] = TraceCache(max_ranks)
+        self._engine, self._open_traces = engine, open_traces or self._open_each
+        self._clock = clock
 
     def runs(self) -> list[str]:
         """Names of the runs with a timeline there are now, sorted."""
@@ -284,7 +296,7 @@ class RunLibrary:
         self, run: ServedRun, recording: Recording, sort: TimelineSort, report: Report
     ) -> Timeline:
         """The timeline of a trace, laid out once, and kept as long as the trace is."""
-        from timesink.answers.timeline import OVERLAYS, open_timeline  # noqa: PLC0415 - loads much
+        from timesink.answers.timeline.opening import OVERLAYS, open_timeline  # noqa: PLC0415 - loads much
 
         place = self._get(run, [recording], report)[0]
         trace = place.future.result()
@@ -337,7 +349,7 @@ class RunLibrary:
             job_report.start(f"reading {count_noun(len(recordings), 'ranks')}")
             ranks = read_ranks(
                 recordings,
-                engine=LocalEngine(self.jobs),
+                engine=self._engine or LocalEngine(self.jobs),
                 steps=steps or None,
                 cache=self.cache,
                 progress=_RanksTold(job_report),
@@ -376,13 +388,13 @@ class RunLibrary:
         for recording in recordings:
             run.inside.check([recording.path])
             with suppress(OSError):
-                run.inside.check(files_beside(recording.path))
+                run.inside.check(sidecars_of(recording.path).files)
 
         def opened(places: list[int], job_report: Report) -> Outcomes[Trace]:
             chosen = [recordings[place] for place in places]
             what = chosen[0].path.name if len(chosen) == 1 else count_noun(len(chosen), "traces")
             advance = job_report.start(f"reading {what}", f"putting {what} together")
-            for result in self._open_each(chosen, advance):
+            for result in self._open_traces(chosen, advance):
                 yield (
                     result.trace,
                     result.error,
@@ -401,7 +413,7 @@ class RunLibrary:
         if not self._looking.acquire(blocking=not self._next_look):
             return self._runs
         try:
-            started = time.monotonic()
+            started = self._clock()
             if started >= self._next_look:
                 self._runs = {
                     name: run for scan in self._scans for name, run in scan.runs().items()
@@ -414,7 +426,7 @@ class RunLibrary:
                 self._watched = {
                     name: watch for scan in self._scans for name, watch in scan.watched().items()
                 }
-                ended = time.monotonic()
+                ended = self._clock()
                 pause = max(_LOOK_AGAIN_SECONDS, (ended - started) / _SHARE_OF_LOOKING)
                 self._next_look = ended + pause
         finally:
@@ -444,13 +456,14 @@ def _size(value: Any) -> int:
     return len(value.text) if isinstance(value, Encoded) else 0
 
 
-@dataclass(frozen=True)
-class RequestContext:
+class RequestContext(msgspec.Struct, frozen=True):
     """What every route is given."""
 
     library: RunLibrary
-    jobs: Jobs = field(default_factory=lambda: Jobs(size=_size, after=return_free_memory))
-    _streams: BoundedSemaphore = field(default_factory=lambda: BoundedSemaphore(STREAMS_AT_ONCE))
+    jobs: Jobs = msgspec.field(default_factory=lambda: Jobs(size=_size, after=return_free_memory))
+    _streams: BoundedSemaphore = msgspec.field(
+        default_factory=lambda: BoundedSemaphore(STREAMS_AT_ONCE)
+    )
 
     def document(self, key: Hashable, work: Callable[[Report], Any]) -> Encoded:
         """What the work gives, a document or a block of one, as JSON that is kept for a while."""

@@ -3,60 +3,39 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from collections.abc import Callable, Generator, Iterator, Mapping
+from typing import Any
 from urllib.parse import parse_qsl
 
+import msgspec
 from isal import igzip, isal_zlib
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from timesink import errors
-from timesink.answers.plugin import Query
-from timesink.answers.views import load
+from timesink.answers.plugin.query import Query
 from timesink.formats.small_files import encode_json
 from timesink.server.jobs import BusyError
 
 MAX_QUERY = 8 * 1024
 MAX_PARAMETERS = 64
-METHODS = ("GET", "HEAD")
-
-Body: TypeAlias = "bytes | Iterator[bytes]"
 
 
-@dataclass(frozen=True, slots=True)
-class ClientRequest:
-    """What a client asks for."""
-
-    path: str
-    """Below the base of the site, without a slash before it, decoded once."""
-    query: str = ""
-    """As it came, still encoded."""
-    headers: Mapping[str, str] = field(default_factory=dict)
-    """By their names in small letters."""
-    method: str = "GET"
-
-    def parameters(self) -> Query:
-        """The parameters of the request; more than any page of ours sends is refused."""
-        if len(self.query) > MAX_QUERY:
-            raise errors.UsageError(
-                f"the query has {len(self.query)} characters", f"at most {MAX_QUERY} are allowed"
-            )
-        try:
-            pairs = parse_qsl(self.query, keep_blank_values=True, max_num_fields=MAX_PARAMETERS)
-        except ValueError:
-            raise errors.UsageError(
-                "the query has too many parameters", f"at most {MAX_PARAMETERS} are allowed"
-            ) from None
-        return Query(dict(pairs))
-
-
-@dataclass(slots=True)
-class Reply:
-    """What a client gets."""
-
-    status: int
-    body: Body
-    headers: dict[str, str]
+def parameters(request: Request) -> Query:
+    """The parameters of a request; more than any page of ours sends is refused."""
+    text = request.scope["query_string"].decode("latin-1")
+    if len(text) > MAX_QUERY:
+        raise errors.UsageError(
+            f"the query has {len(text)} characters", f"at most {MAX_QUERY} are allowed"
+        )
+    try:
+        pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=MAX_PARAMETERS)
+    except ValueError:
+        raise errors.UsageError(
+            "the query has too many parameters", f"at most {MAX_PARAMETERS} are allowed"
+        ) from None
+    return Query(dict(pairs))
 
 
 JSON = "application/json"
@@ -74,15 +53,13 @@ _STATUS: Mapping[type[errors.TimesinkError], int] = {
 _UNWANTED_GZIP = re.compile(r"(?:gzip|\*)\s*;\s*q=0(?:\.0*)?\s*(?:,|$)")
 
 
-@dataclass(frozen=True, slots=True)
-class Encoded:
+class Encoded(msgspec.Struct, frozen=True):
     """JSON that was written already."""
 
     text: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Download:
+class Download(msgspec.Struct, frozen=True):
     """A file the browser saves, gzipped."""
 
     name: str
@@ -90,8 +67,7 @@ class Download:
     texts: Iterator[bytes]
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenPage:
+class WrittenPage(msgspec.Struct, frozen=True):
     """A page of its own, as a report is."""
 
     content: bytes
@@ -104,45 +80,71 @@ _PAGE_POLICY = (
 """What a page in a served folder may do: whoever wrote it, it is kept away from the server."""
 
 
-def reply_to(request: ClientRequest, value: Any, status: int = 200) -> Reply:
-    """The reply that carries a value, by its type."""
+class BlockResponse(StreamingResponse):
+    """Blocks that are made while they are sent; one that is broken off gives back its turn."""
+
+    def __init__(self, blocks: Iterator[bytes], headers: Mapping[str, str]) -> None:
+        super().__init__(blocks, headers=headers)
+        self._blocks = blocks
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            if isinstance(self._blocks, Generator):
+                self._blocks.close()
+
+
+def reply_to(
+    request: Request,
+    value: Any,
+    status: int = 200,
+    *,
+    in_turn: Callable[[Iterator[bytes]], Iterator[bytes]] = iter,
+) -> Response:
+    """The reply that carries a value, by its type; one made while it is sent waits for its turn."""
     headers = {"Cache-Control": "no-cache"}
-    if isinstance(value, Download):
-        name = re.sub(r"[^A-Za-z0-9._-]+", "_", value.name).lstrip(".")[:120] or "download"
-        headers["Content-Type"] = "application/gzip"
-        headers["Content-Disposition"] = f'attachment; filename="{name}"'
-        return Reply(200, _gzip_blocks(value.texts), headers)
     if isinstance(value, WrittenPage):
         headers |= {
             "Content-Type": "text/html; charset=utf-8",
             "Content-Security-Policy": _PAGE_POLICY,
         }
-        return Reply(status, value.content, headers)
+        return Response(value.content, status, headers)
     if isinstance(value, bytes | bytearray | memoryview):
         # Packing these would take longer than sending them.
         headers["Content-Type"] = "application/octet-stream"
-        return Reply(status, bytes(value), headers)
-    headers |= {"Content-Type": JSON, "Vary": "Accept-Encoding"}
-    if isinstance(value, Iterator):
+        return Response(bytes(value), status, headers)
+    if isinstance(value, Download):
+        name = re.sub(r"[^A-Za-z0-9._-]+", "_", value.name).lstrip(".")[:120] or "download"
+        headers["Content-Type"] = "application/gzip"
+        headers["Content-Disposition"] = f'attachment; filename="{name}"'
+        value = _gzip_blocks(value.texts)
+    else:
+        headers |= {"Content-Type": JSON, "Vary": "Accept-Encoding"}
         # JSON text in blocks; a client that says nothing about encodings takes them all.
-        if "accept-encoding" not in request.headers or asks_for_gzip(request):
+        if isinstance(value, Iterator) and (
+            "accept-encoding" not in request.headers or accepts_gzip(request)
+        ):
             value, headers["Content-Encoding"] = _gzip_blocks(value), "gzip"
-        return Reply(200, value, headers)
+    if isinstance(value, Iterator):
+        # Nobody reads it where only the headers are asked for.
+        is_read = request.method != "HEAD"
+        return BlockResponse(in_turn(value), headers) if is_read else Response(b"", 200, headers)
     # What is not a number (NaN) becomes null.
     is_encoded = isinstance(value, Encoded)
     body = value.text if is_encoded else encode_json(value, _plain)
-    if len(body) > _WORTH_PACKING and asks_for_gzip(request):
+    if len(body) > _WORTH_PACKING and accepts_gzip(request):
         body, headers["Content-Encoding"] = igzip.compress(body, _FAST), "gzip"
-    return Reply(status, body, headers)
+    return Response(body, status, headers)
 
 
-def error_reply(request: ClientRequest, error: errors.TimesinkError) -> Reply:
+def error_reply(request: Request, error: errors.TimesinkError) -> Response:
     """What went wrong and what to try, with the status that fits."""
     status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 500)
     return sentence_reply(request, error.message, error.hint, status)
 
 
-def sentence_reply(request: ClientRequest, message: str, hint: str, status: int) -> Reply:
+def sentence_reply(request: Request, message: str, hint: str, status: int) -> Response:
     """An error as JSON with a sentence and what to try."""
     payload = {"error": " ".join(message.split()), "hint": " ".join(hint.split())}
     # Names of files in a message need not be proper text.
@@ -159,7 +161,7 @@ def _plain(value: Any) -> Any:
     raise NotImplementedError(f"{type(value).__name__} has no form in JSON")
 
 
-def asks_for_gzip(request: ClientRequest) -> bool:
+def accepts_gzip(request: Request) -> bool:
     """Whether the client says that it can unpack what is packed."""
     accepted = request.headers.get("accept-encoding", "")
     return ("gzip" in accepted or "*" in accepted) and not _UNWANTED_GZIP.search(accepted)
@@ -190,62 +192,3 @@ def row_limit(query: Query) -> int | None:
     if value is not None and not 1 <= value <= MAX_ROWS:
         raise errors.UsageError(f"the parameter 'rows' is {value}", f"give 1 to {MAX_ROWS}")
     return value
-
-
-# Which function answers which route.
-#
-# Functions are named as `module:function` of :mod:`timesink.answers.plugin` and imported when they
-# are first asked for: the server starts at once, and one that fails to load takes no other down.
-
-PLUGIN_PATH = "/data/plugin/pytorch_profiler"
-
-View: TypeAlias = Callable[..., Any]
-Targets: TypeAlias = Mapping[str, str | View]
-
-
-@dataclass(frozen=True)
-class Views:
-    """The functions behind the routes, by what they are given."""
-
-    of_trace: Targets
-    """Of one trace: `function(trace, query)`."""
-    of_ranks: Targets
-    """Of all workers of one span: `function(ranks, query)`."""
-    of_pair: Targets
-    """Of two traces: `function(left, right, query)`."""
-
-
-VIEWS = Views(
-    of_trace={
-        "overview": "overview:overview",
-        "operation": "operators:operation_pie",
-        "operation/table": "operators:operation_table",
-        "operation/stack": "operators:operation_stack",
-        "kernel": "operators:kernel_pie",
-        "kernel/table": "operators:kernel_table_view",
-        "kernel/tc_pie": "operators:tensor_core_pie",
-        "memory": "memory:memory_table",
-        "memory_curve": "memory:memory_curve",
-        "memory_events": "memory:memory_events",
-        "memory_peak": "memory:memory_peak",
-        "module": "operators:module_view",
-        "tree": "operators:tree_view",
-        "trace": "timeline:trace_view",
-    },
-    of_ranks={
-        "distributed/overlap": "distributed:overlap",
-        "distributed/waittime": "distributed:wait_time",
-        "distributed/commops": "distributed:communication_operations",
-        "distributed/gpuinfo": "distributed:device_info",
-        "distributed/mluinfo": "distributed:device_info",
-    },
-    of_pair={"diff": "distributed:diff", "diffnode": "distributed:diff_node"},
-)
-
-
-def load_view(target: str | View) -> View:
-    """The function a target names."""
-    if callable(target):
-        return target
-    view: View = load(target, "timesink.answers.plugin")
-    return view

@@ -6,10 +6,12 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias
+
+import msgspec
 
 from timesink.errors import NotFoundError, TimesinkError, UnreadableError
 from timesink.formats.file_names import (
@@ -18,11 +20,10 @@ from timesink.formats.file_names import (
     is_profiler_name,
     stem_of,
 )
-from timesink.formats.packing import open_source
+from timesink.formats.source_file import open_source
 from timesink.model.units import natural
 from timesink.recorder.folder import CONTROL_FOLDER, RecordingFolder
 from timesink.recorder.processes import safe_text
-from timesink.sources import Recording, told_runs
 from timesink.sources.ab_folder import AB_FILE, AbRuns, is_ab, read_ab
 from timesink.sources.discovery import (
     find_recordings,
@@ -30,13 +31,14 @@ from timesink.sources.discovery import (
     runs_among,
     stated_rank,
     told_apart,
+    told_runs,
 )
+from timesink.sources.recordings import Recording
 from timesink.sources.sidecars import TRACE_ENDINGS, run_file_in
 from timesink.sources.watch_folder import INCIDENTS, WATCH_FILE, is_watch
 
 
-@dataclass(frozen=True)
-class ReachableFiles:
+class ReachableFiles(msgspec.Struct, frozen=True):
     """Decides which files may be reached."""
 
     root: Path
@@ -160,8 +162,7 @@ class ServedRun:
         return recordings
 
 
-@dataclass(frozen=True)
-class ServedAb:
+class ServedAb(msgspec.Struct, frozen=True):
     """Runs of two versions in turn, which are one comparison."""
 
     name: str
@@ -170,12 +171,11 @@ class ServedAb:
     files: Files = ()
     ab: AbRuns | None = None
     """None where it cannot be read."""
-    timelines: dict[str, str] = field(default_factory=dict)
+    timelines: dict[str, str] = msgspec.field(default_factory=dict)
     """The run with a timeline of each side that has one."""
 
 
-@dataclass(frozen=True)
-class ServedWatch:
+class ServedWatch(msgspec.Struct, frozen=True):
     """A program that is, or was, watched."""
 
     name: str
@@ -288,14 +288,13 @@ _COUNTER_ENDINGS = (".csv", ".csv.gz", ".ncu-rep")
 _ENDINGS = tuple({*TRACE_ENDINGS, *_TABLE_ENDINGS, *_COUNTER_ENDINGS})
 
 
-@dataclass
-class Scan:
+class Scan(msgspec.Struct):
     """Looks for runs again and again; what did not change is not looked into twice."""
 
     inside: ReachableFiles
     prefix: str = ""
     """What the names of its runs begin with."""
-    _runs_by_folder: dict[Path, ServedRun] = field(default_factory=dict)
+    _runs_by_folder: dict[Path, ServedRun] = msgspec.field(default_factory=dict)
     _watched: frozenset[Path] = frozenset()
 
     def runs(self) -> dict[str, ServedRun]:
@@ -478,7 +477,8 @@ def _is_counted(path: Path) -> bool:
     """Whether a file is one of Nsight Compute."""
     if not path.name.lower().endswith(_COUNTER_ENDINGS):
         return False
-    from timesink.formats import kernel_table, ncu  # noqa: PLC0415 - only where there may be one
+    from timesink.formats import kernel_table  # noqa: PLC0415 - only where there may be one
+    from timesink.formats.ncu import reader as ncu  # noqa: PLC0415 - as above
 
     with suppress(UnreadableError, OSError):
         head = open_source(path).head()

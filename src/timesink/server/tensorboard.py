@@ -9,48 +9,54 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from weakref import WeakKeyDictionary
 
+from starlette.applications import Starlette
 from tensorboard.backend.experimental_plugin import ExperimentalPlugin
 from tensorboard.plugins import base_plugin
 
 from timesink.server.api import API
+from timesink.server.app import create_app
+from timesink.server.former import PLUGIN_PATH, VIEWS, former_routes
 from timesink.server.library import RunLibrary
-from timesink.server.replies import PLUGIN_PATH, VIEWS
+from timesink.server.pages import STATIC_FILES
 from timesink.server.runs import log_folders
-from timesink.server.site import STATIC_FILES, Site, WsgiApp, former_routes, wsgi_app
+from timesink.server.wsgi import WsgiApp, wsgi_app
 
 _FORMER_PLUGIN = "torch_tb_profiler"
 
-_sites: WeakKeyDictionary[base_plugin.TBContext, Site] = WeakKeyDictionary()
+_served: WeakKeyDictionary[base_plugin.TBContext, tuple[RunLibrary, Starlette]] = (
+    WeakKeyDictionary()
+)
 """Both plugins of one TensorBoard share their runs and traces."""
 
 
-class _SitePlugin(base_plugin.TBPlugin):
+class _AppPlugin(base_plugin.TBPlugin):
     def __init__(self, context: base_plugin.TBContext) -> None:
         """Show the folders TensorBoard was started with."""
-        if context not in _sites:
+        if context not in _served:
             flags = context.flags
             folders = log_folders(context.logdir or "", getattr(flags, "logdir_spec", "") or "")
             folder_list = ", ".join(str(folder) for folder in folders.values())
-            _sites[context] = Site(RunLibrary(folder_list, folders=folders))
-        self._site = _sites[context]
+            library = RunLibrary(folder_list, folders=folders)
+            _served[context] = library, create_app(library)
+        self._library, self._app = _served[context]
 
     def data_plugin_names(self) -> tuple[str, ...]:
         """Nothing of ours is in event files."""
         return ()
 
 
-class TimesinkPlugin(_SitePlugin):
+class TimesinkPlugin(_AppPlugin):
     """The tab with the app."""
 
     plugin_name = "timesink"
 
     def get_plugin_apps(self) -> Mapping[str, WsgiApp]:
         paths = [f"static/{name}" for name in STATIC_FILES] + [f"api/{name}" for name in API]
-        site_apps = {f"/{path}": wsgi_app(self._site, path) for path in paths}
-        return {**site_apps, **_former_apps(self._site)}
+        site_apps = {f"/{path}": wsgi_app(self._app, f"/{path}") for path in paths}
+        return {**site_apps, **_former_apps(self._app)}
 
     def is_active(self) -> bool:
-        return self._site.library.holds_runs()
+        return self._library.holds_runs()
 
     def frontend_metadata(self) -> base_plugin.FrontendMetadata:
         return base_plugin.FrontendMetadata(
@@ -58,7 +64,7 @@ class TimesinkPlugin(_SitePlugin):
         )
 
 
-class FormerPlugin(_SitePlugin, ExperimentalPlugin):
+class FormerPlugin(_AppPlugin, ExperimentalPlugin):
     """The routes of PyTorch's profiler plugin at their own address.
 
     It has nothing to show: TensorBoard does not list plugins that are marked as experimental.
@@ -67,15 +73,14 @@ class FormerPlugin(_SitePlugin, ExperimentalPlugin):
     plugin_name = "pytorch_profiler"
 
     def get_plugin_apps(self) -> Mapping[str, WsgiApp]:
-        return _former_apps(self._site)
+        return _former_apps(self._app)
 
     def is_active(self) -> bool:
         return False
 
 
-def _former_apps(site: Site) -> dict[str, WsgiApp]:
-    base = PLUGIN_PATH.strip("/")
-    return {f"/{name}": wsgi_app(site, f"{base}/{name}") for name in former_routes(VIEWS)}
+def _former_apps(app: Starlette) -> dict[str, WsgiApp]:
+    return {f"/{name}": wsgi_app(app, f"{PLUGIN_PATH}/{name}") for name in former_routes(VIEWS)}
 
 
 class TimesinkLoader(base_plugin.TBLoader):

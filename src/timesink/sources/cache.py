@@ -17,13 +17,16 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from timesink.errors import OutputError, UnreadableError, UsageError
-from timesink.formats import SCHEMA_VERSION, is_folder, replace_file
+from timesink.formats.small_files import DamagedError, small_content
+from timesink.formats.stored_names import SCHEMA_VERSION, is_folder
+from timesink.formats.written_files import replace_file
 
 if TYPE_CHECKING:
     from timesink.model.trace import Trace
@@ -42,8 +45,7 @@ _SUMMARY = re.compile(r"[0-9a-f]{32}\.parquet")
 _TEMPORARY = re.compile(r"\.(?:writing|gone)-.*")
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True):
     """One cached trace, or one summary of a rank."""
 
     folder: Path
@@ -110,7 +112,7 @@ class Cache:
 
     def save(self, key: str, trace: Trace) -> None:
         """Keep a trace; a cache that cannot be written is not an error."""
-        from timesink.formats.parquet_folder import write_folder  # noqa: PLC0415
+        from timesink.formats.parquet_folder import write_folder  # noqa: PLC0415 - start-up time
 
         with suppress(OSError):
             self._traces.mkdir(parents=True, exist_ok=True)
@@ -190,8 +192,8 @@ class Cache:
         note = self._index / name.hexdigest()
         if time.time_ns() - changed_ns <= _SETTLED_NS:
             return _hash_file(file)
-        with suppress(OSError):
-            stored_hash = note.read_bytes()
+        with suppress(OSError, DamagedError):
+            stored_hash = small_content(note)
             if len(stored_hash) == 20:
                 return stored_hash
         content = _hash_file(file)
@@ -202,17 +204,17 @@ class Cache:
 
     def note_written(self, file: Path) -> None:
         """Keep the digest of an answer, to know it again."""
-        with suppress(OSError):
+        with suppress(OSError, DamagedError):
             digest = _hash_file(file).hex().encode()
             self.root.mkdir(parents=True, exist_ok=True)
-            digests = self._written.read_bytes().split() if self._written.exists() else []
+            digests = small_content(self._written).split() if self._written.exists() else []
             if digest not in digests:
                 replace_file(self._written, [b"\n".join([*digests[-_MAX_WRITTEN:], digest])])
 
     def has_written(self, file: Path) -> bool:
         """Whether a file is an answer, and as it was written."""
-        with suppress(OSError):
-            return _hash_file(file).hex().encode() in self._written.read_bytes().split()
+        with suppress(OSError, DamagedError):
+            return _hash_file(file).hex().encode() in small_content(self._written).split()
         return False
 
     def settle(self) -> None:

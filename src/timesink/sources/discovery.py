@@ -1,4 +1,7 @@
-"""Recordings at a place: which files, whose worker, which span, which rank."""
+"""Recordings at a place: which files, whose worker, which span, which rank.
+
+What a command was given is resolved once, as an `Input`, and handed down from there.
+"""
 
 from __future__ import annotations
 
@@ -6,32 +9,47 @@ import glob
 import os
 import re
 import shlex
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
-from timesink.errors import AmbiguousError, SeveralRunsError, UnreadableError
-from timesink.formats.file_names import is_named_as_table, is_profiler_name, rank_in_head, stem_of
-from timesink.formats.packing import open_source
+from msgspec.structs import replace
+
+from timesink.errors import AmbiguousError, SeveralRunsError, TimesinkError, UnreadableError
+from timesink.formats.file_names import (
+    Folder,
+    folder_of,
+    is_named_as_table,
+    is_profiler_name,
+    rank_in_head,
+    stem_of,
+    without_rank,
+)
+from timesink.formats.source_file import open_source
+from timesink.formats.stored_names import is_folder
 from timesink.model.units import count_noun, join_names, natural
 from timesink.recorder.folder import CONTROL_FOLDER
 from timesink.recorder.processes import safe_text
-from timesink.sources import (
+from timesink.sources.ab_folder import refuse_ab
+from timesink.sources.places import (
     Place,
-    Recording,
     display_place,
     folders_below,
     is_pattern,
     is_url,
     place_of,
-    recording_of,
-    told_runs,
-    with_rank_numbers,
 )
-from timesink.sources.ab_folder import refuse_ab
-from timesink.sources.sidecars import counters_of_run, is_trace_file, run_file_in
+from timesink.sources.recordings import Recording, recording_of
+from timesink.sources.sidecars import (
+    counters_of_run,
+    is_trace_file,
+    run_file_in,
+    sidecars_of,
+)
 
 
 def files_at(path: Path) -> list[Path]:
@@ -199,7 +217,7 @@ def stated_rank(recording: Recording) -> int | None:
         if recording.remote is None:
             head = open_source(recording.path).head()
         else:
-            from timesink.sources.remote import remote_head  # noqa: PLC0415
+            from timesink.sources.remote import remote_head  # noqa: PLC0415 - start-up time
 
             head = remote_head(recording.remote.url)
         stated = rank_in_head(head)
@@ -213,6 +231,183 @@ def distinct_labels(recordings: Sequence[Recording]) -> list[str]:
         return labels
     above = os.path.commonpath([recording.path.parent for recording in recordings])
     return [str(recording.path.relative_to(above)) for recording in recordings]
+
+
+# Folders that are one run, by their names and the ranks in them.
+
+RankOf = Callable[[Recording], int | None]
+"""The rank a trace states in its first bytes, else the one of its name."""
+_Ranks = Mapping[str, Sequence[int | None]]
+"""Of the recordings of every folder."""
+
+
+def told_runs(recordings: Sequence[Recording], rank_of: RankOf) -> list[Recording]:
+    """Recordings with the run each is of, and the rank and host that folders of a run state.
+
+    Folders are one run when their names differ only in the number of a rank or host: by words
+    that say so, else where the ranks in them are known and none is there twice.
+    """
+    parents = sorted(
+        {file_recording.path.parent for file_recording in recordings},
+        key=lambda path: natural(str(path)),
+    )
+    if len(parents) == 1:
+        return list(recordings)
+    above = Path(os.path.commonpath(parents))
+    similar_folders: defaultdict[str, list[Folder]] = defaultdict(list)
+    for parent in parents:
+        folder = folder_of(parent.relative_to(above).as_posix())
+        similar_folders[folder.pattern].append(folder)
+    inside: defaultdict[str, list[Recording]] = defaultdict(list)
+    for recording in recordings:
+        inside[recording.path.parent.relative_to(above).as_posix()].append(recording)
+    run_recordings = []
+    for name, folders in similar_folders.items():
+        folder_files = {folder.name: inside[folder.name] for folder in folders}
+        if len(folders) > 1 and _is_one_run(folders, folder_files, rank_of):
+            run_recordings += _one_run_of_folders(name, folders, folder_files)
+        else:
+            run_recordings += [
+                replace(file_recording, run=folder)
+                for folder, files in folder_files.items()
+                for file_recording in files
+            ]
+    return run_recordings
+
+
+def _is_one_run(
+    folders: Sequence[Folder], inside: dict[str, list[Recording]], rank_of: RankOf
+) -> bool:
+    """Whether folders of like names hold the ranks of one run."""
+    named = {name: [recording.rank for recording in files] for name, files in inside.items()}
+    says_so = all(folder.says_so for folder in folders)
+    if _is_disjoint(named) and (_is_known(named) or says_so):
+        return True
+    stated = {name: [rank_of(recording) for recording in files] for name, files in inside.items()}
+    if _is_disjoint(stated) and (_is_known(stated) or says_so):
+        return True
+    if all(folder.is_host for folder in folders):
+        # Ranks of their host, then, not of the run.
+        return stated == named
+    # Folders called 0, 1, 2, ... as ranks are, and steps are not.
+    numbers = [int(folder.name) for folder in folders if folder.name.isdecimal()]
+    counted = len(numbers) == len(folders) > max(numbers, default=0) // 2 and 0 in numbers
+    is_told = any(rank is not None for ranks in stated.values() for rank in ranks)
+    return counted and not is_told
+
+
+def _is_known(ranks: _Ranks) -> bool:
+    return all(rank is not None for of_folder in ranks.values() for rank in of_folder)
+
+
+def _is_disjoint(ranks: _Ranks) -> bool:
+    """Whether no rank is in two folders; a folder may have several spans of one."""
+    sets = [{rank for rank in of_folder if rank is not None} for of_folder in ranks.values()]
+    return sum(map(len, sets)) == len(set().union(*sets))
+
+
+def _one_run_of_folders(
+    run: str, folders: Sequence[Folder], inside: Mapping[str, Sequence[Recording]]
+) -> list[Recording]:
+    """The recordings of one run, with names, ranks and hosts that tell them apart."""
+    workers = Counter(worker for files in inside.values() for worker in {f.worker for f in files})
+    are_ranks = _is_disjoint(
+        {name: [recording.rank for recording in files] for name, files in inside.items()}
+    )
+    # Whether the numbers of folders are ranks: none is there twice.
+    numbers = [folder.number for folder in folders]
+    are_numbers = None not in numbers and len(set(numbers)) == len(numbers)
+    run_recordings = []
+    for folder in folders:
+        files = inside[folder.name]
+        is_single_worker = len({recording.worker for recording in files}) == 1
+        number = folder.number if is_single_worker and are_numbers else None
+        for recording in files:
+            own_name = folder.name if is_single_worker else f"{folder.name}/{recording.worker}"
+            rank = recording.rank if are_ranks else None
+            run_recordings.append(
+                replace(
+                    recording,
+                    run=run,
+                    worker=own_name if workers[recording.worker] > 1 else recording.worker,
+                    rank=number if rank is None else rank,
+                    host=recording.host or folder.host,
+                )
+            )
+    return run_recordings
+
+
+# Several files of one rank: spans of it, or ranks of other hosts, or not to be told.
+
+_NUMBERS = re.compile(r"[0-9]+")
+_MONTHS = re.compile(r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)", re.IGNORECASE)
+_HOST = re.compile(r"(?:^|(?<=[^a-z]))(?:host|node|machine)[-_. ]?[0-9]+", re.IGNORECASE)
+
+
+def with_rank_numbers(recordings: Iterable[Recording], rank_of: RankOf) -> list[Recording]:
+    """Spans as 1, 2, ...: timestamps are compared as numbers, so that 10 follows 9.
+
+    Files without a timestamp come first and have no number; equal timestamps are one span.
+    """
+    of_worker: defaultdict[tuple[Path, str], list[Recording]] = defaultdict(list)
+    for recording in _told_apart_in_rank(recordings, rank_of):
+        of_worker[recording.path.parent, recording.worker].append(recording)
+    result = []
+    for key in sorted(of_worker, key=lambda key: (natural(str(key[0])), natural(key[1]))):
+        worker_recordings = sorted(of_worker[key], key=lambda r: (r.span is not None, r.span or 0))
+        stamps = sorted(
+            {recording.span for recording in worker_recordings if recording.span is not None}
+        )
+        number: dict[int | None, int] = {stamp: place for place, stamp in enumerate(stamps, 1)}
+        result += [
+            replace(recording, span=number.get(recording.span)) for recording in worker_recordings
+        ]
+    return result
+
+
+def _told_apart_in_rank(recordings: Iterable[Recording], rank_of: RankOf) -> list[Recording]:
+    """Recordings of which those of one rank and one folder are what they are: mostly spans."""
+    of_rank: defaultdict[tuple[Path, int | None], list[Recording]] = defaultdict(list)
+    for recording in recordings:
+        of_rank[recording.path.parent, recording.rank].append(recording)
+    result: list[Recording] = []
+    has_spans = False
+    for (_, rank), rank_recordings in of_rank.items():
+        is_told = (
+            rank is None or len({rank_recording.worker for rank_recording in rank_recordings}) == 1
+        )
+        apart = rank_recordings if is_told else _of_one_rank(rank_recordings, rank_of)
+        has_spans |= apart[0].worker != rank_recordings[0].worker
+        result += apart
+    # Where one rank has several, the only file of another is its first.
+    return [
+        _as_span(rank_recording, rank_recording.span or 0) if has_spans else rank_recording
+        for rank_recording in result
+    ]
+
+
+def _of_one_rank(recordings: list[Recording], rank_of: RankOf) -> list[Recording]:
+    stated = [rank_of(recording) for recording in recordings]
+    if len(set(stated)) == len(recordings):
+        # The names have the rank of something else, such as the host.
+        return [
+            replace(recording, rank=rank)
+            for recording, rank in zip(recordings, stated, strict=True)
+        ]
+    names = {recording: without_rank(recording.path.name) for recording in recordings}
+    if len({_HOST.sub("", name) for name in names.values()}) == 1 < len(set(names.values())):
+        return [replace(recording, rank=None) for recording in recordings]
+    # What of a name is the same in the files of every step and time.
+    if len({_MONTHS.sub("", _NUMBERS.sub("", name)) for name in names.values()}) > 1:
+        return recordings  # of several runs, as it seems
+    places = {name: place for place, name in enumerate(sorted(set(names.values()), key=natural))}
+    return [_as_span(recording, places[names[recording]]) for recording in recordings]
+
+
+def _as_span(recording: Recording, span: int) -> Recording:
+    if recording.rank is None:
+        return recording
+    return replace(recording, worker=f"rank{recording.rank}", span=span)
 
 
 # The one run at a place, each rank once; several runs, or two files of a rank, are refused.
@@ -309,3 +504,90 @@ def _several_runs(runs: dict[str, list[Recording]], place: Place) -> SeveralRuns
         f"{display_place(place)}: holds {len(names)} runs ({', '.join(names[:_MAX_SHOWN])}{more})",
         f"name one run folder, e.g. {first[0]}, or a pattern of its files in quotes",
     )
+
+
+# What a command was given.
+
+
+@dataclass(frozen=True)
+class Input:
+    """What a command was given: a place, and which of its recordings are meant.
+
+    Each part is looked up when it is asked for, and once: who checks an output, reads and words an
+    answer has the same recordings.
+    """
+
+    source: str | Path
+    """As the user wrote it."""
+    worker: str | None = None
+    span: int | None = None
+    rank: int | None = None
+
+    @cached_property
+    def place(self) -> Place:
+        """A path, a pattern or a URL."""
+        return place_of(self.source)
+
+    @property
+    def label(self) -> str:
+        """The place as it may be shown."""
+        return display_place(self.place)
+
+    @cached_property
+    def exported(self) -> Path | None:
+        """The folder of Parquet tables, where it is one: there is nothing to look for."""
+        return self.place if isinstance(self.place, Path) and is_folder(self.place) else None
+
+    @cached_property
+    def every_recording(self) -> list[Recording]:
+        """All recordings at the place."""
+        return find_recordings(self.place)
+
+    @cached_property
+    def recordings(self) -> list[Recording]:
+        """Those that fit the choice; at least one."""
+        fitting = choose_recording(
+            self.every_recording, worker=self.worker, span=self.span, rank=self.rank
+        )
+        if not fitting:
+            raise UnreadableError.none_fits(self.label, distinct_labels(self.every_recording))
+        return fitting
+
+    @cached_property
+    def recording(self) -> Recording:
+        """The only one of them; several are refused."""
+        if len(self.recordings) > 1:
+            labels = distinct_labels(self.recordings)
+            named = ", ".join(labels[:4]) + (", ..." if len(labels) > 4 else "")
+            raise AmbiguousError(
+                f"{self.label}: holds {len(labels)} traces ({named})",
+                "choose one with --worker, --span or --rank, or name the file itself",
+            )
+        return self.recordings[0]
+
+    @cached_property
+    def run(self) -> tuple[list[Recording], list[str]]:
+        """The ranks of the only run, and what to know about them; several runs are refused."""
+        return one_run(self.recordings, self.place)
+
+    def files(self) -> Iterator[Path]:
+        """The files that are read for it; none where nothing can be read."""
+        from timesink.sources.watch_folder import is_watch  # noqa: PLC0415 - only outputs need it
+
+        place = self.place
+        if is_url(place) or not str(self.source):
+            return
+        if isinstance(place, Path) and (self.exported or is_watch(place)):
+            yield from place.rglob("*")
+            return
+        if isinstance(place, Path) and place.is_file():
+            yield place
+        with suppress(TimesinkError, OSError):
+            for recording in self.every_recording:
+                yield recording.path
+                yield from sidecars_of(recording.path).files
+
+
+def input_of(source: str | Path | Input, **choice: Any) -> Input:
+    """What was given, resolved; `choice` is of worker, span and rank, where it is only a place."""
+    return source if isinstance(source, Input) else Input(source, **choice)

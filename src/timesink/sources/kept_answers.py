@@ -13,17 +13,18 @@ import json
 import mmap
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import msgspec
 import numpy as np
 import polars as pl
 from isal.isal_zlib import crc32
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from timesink.formats import replace_file
+from timesink.formats.written_files import replace_file
 from timesink.sources.cache import Cache, after_saving
 
 # Plain data and named blocks of bytes as one file; large arrays that are mapped, not read.
@@ -108,8 +109,7 @@ def unpack(
     return dict(head["about"]), blocks
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Arrays:
+class Arrays(msgspec.Struct, frozen=True, eq=False):
     """Arrays by name, and plain data about them."""
 
     about: dict[str, Any]
@@ -139,8 +139,7 @@ def arrays_in(content: Block) -> Arrays | None:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class KeptAnswer:
+class KeptAnswer(msgspec.Struct, frozen=True):
     """Where the answer to one question about one trace is kept."""
 
     store: Cache
@@ -229,8 +228,7 @@ def _own_files(folder: str) -> Iterator[tuple[str, os.stat_result]]:
 # Traces of a fleet are not kept: their summaries are what the next question needs.
 
 
-@dataclass(frozen=True, slots=True)
-class KeptSummaries:
+class KeptSummaries(msgspec.Struct, frozen=True):
     """The summaries that answer one question, such as which steps they are of."""
 
     store: Cache
@@ -270,8 +268,7 @@ class KeptSummaries:
 _TABLES_MARK = b"timesink tables 1\n"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Tables:
+class Tables(msgspec.Struct, frozen=True, eq=False):
     """Tables by name, and plain data about them."""
 
     about: dict[str, Any]

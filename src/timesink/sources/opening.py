@@ -15,18 +15,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from timesink.errors import AmbiguousError, TimesinkError, UnreadableError
-from timesink.formats import IsChosen, Progress, ReadOptions, is_folder
-from timesink.formats.chrome import WORTH_A_WORKER, DecoderCrew
+import msgspec
+from msgspec import structs
+
+from timesink.errors import TimesinkError, UnreadableError
 from timesink.formats.chrome.container import looks_like_events
+from timesink.formats.chrome.decoder_crew import WORTH_A_WORKER, DecoderCrew
 from timesink.formats.file_names import rank_in_name
-from timesink.formats.packing import open_source
-from timesink.runtime import Workers, usable_cores
-from timesink.sources import Place, Recording, display_place, place_of
+from timesink.formats.read_options import IsChosen, Progress, ReadOptions
+from timesink.formats.source_file import open_source, read_trace
+from timesink.runtime.workers import Workers, usable_cores
 from timesink.sources.cache import Cache, return_free_memory, save_in_background, wait_until_saved
-from timesink.sources.discovery import choose_recording, distinct_labels, find_recordings
+from timesink.sources.discovery import Input, input_of
+from timesink.sources.recordings import Recording
 from timesink.sources.remote import on_this_machine, remote_key
-from timesink.sources.sidecars import find_beside, find_run, find_topology
+from timesink.sources.sidecars import sidecars_of
 
 if TYPE_CHECKING:
     from timesink.model.trace import Trace
@@ -39,7 +42,7 @@ _stored_keys: WeakKeyDictionary[Trace, tuple[Cache, str]] = WeakKeyDictionary()
 
 
 def open_trace(
-    path: str | Path,
+    path: str | Path | Input,
     *,
     worker: str | None = None,
     span: int | None = None,
@@ -58,32 +61,35 @@ def open_trace(
     >>> trace.metadata.vendor
     'nvidia'
     """
-    place = place_of(path)
-    if isinstance(place, Path) and is_folder(place):
-        from timesink.formats.parquet_folder import read_folder  # noqa: PLC0415
+    chosen = input_of(path, worker=worker, span=span, rank=rank)
+    if chosen.exported is not None:
+        from timesink.formats.parquet_folder import read_folder  # noqa: PLC0415 - start-up time
 
-        return read_folder(place)
-    fitting = find_chosen(place, worker=worker, span=span, rank=rank)
-    if len(fitting) > 1:
-        labels = distinct_labels(fitting)
-        named = ", ".join(labels[:4]) + (", ..." if len(labels) > 4 else "")
-        raise AmbiguousError(
-            f"{display_place(place)}: holds {len(labels)} traces ({named})",
-            "choose one with --worker, --span or --rank, or name the file itself",
-        )
+        return read_folder(chosen.exported)
     store = Cache.default() if cache else None
-    return open_recording(fitting[0], store, jobs=jobs, progress=progress)
+    return open_recording(chosen.recording, store, jobs=jobs, progress=progress)
 
 
-def find_chosen(
-    place: Place, *, worker: str | None = None, span: int | None = None, rank: int | None = None
-) -> list[Recording]:
-    """Recordings at a place that fit the choice; at least one."""
-    recordings = find_recordings(place)
-    fitting = choose_recording(recordings, worker=worker, span=span, rank=rank)
-    if not fitting:
-        raise UnreadableError.none_fits(display_place(place), distinct_labels(recordings))
-    return fitting
+@dataclass(frozen=True, slots=True)
+class OpenedRun:
+    """The only run at a place: its recordings, and its trace where it has but one."""
+
+    recordings: list[Recording]
+    notes: tuple[str, ...]
+    """What to know about the choice of them."""
+    trace: Trace | None = None
+
+
+def open_run(
+    source: Input, *, cache: bool = True, jobs: int | None = None, progress: Progress | None = None
+) -> OpenedRun:
+    """Look up the only run at a place, and open it where it is one recording, not several ranks."""
+    recordings, notes = source.run
+    if len(recordings) > 1:
+        return OpenedRun(recordings, tuple(notes))
+    store = Cache.default() if cache else None
+    trace = open_recording(recordings[0], store, jobs=jobs, progress=progress, in_background=True)
+    return OpenedRun(recordings, tuple(notes), trace)
 
 
 def open_recording(
@@ -153,15 +159,8 @@ def key_of(recording: Recording, store: Cache) -> str:
 
 def _key_of_files(path: Path, store: Cache) -> str:
     with contextlib.suppress(OSError):
-        return store.key([path, *files_beside(path)])
+        return store.key([path, *sidecars_of(path).files])
     return ""
-
-
-def files_beside(path: Path) -> list[Path]:
-    """What is read together with a trace: counters, the machine, what the recorder says."""
-    run = find_run(path)
-    beside = (find_beside(path), find_topology(path), None if run is None else run.path)
-    return [file for file in beside if file is not None]
 
 
 def _read(path: Path, how: ReadOptions) -> Trace:
@@ -172,22 +171,20 @@ def _read(path: Path, how: ReadOptions) -> Trace:
         if looks_like_events(source.head()):
             crew = DecoderCrew(source, how.jobs, how.brief)
     with crew or contextlib.nullcontext():
-        from timesink.formats.registry import read_trace  # noqa: PLC0415 - the crew works meanwhile
-
-        trace = read_trace(path, replace(how, crew=crew))
+        trace = read_trace(path, structs.replace(how, crew=crew))
     if how.brief is None:
         # Who reads in brief reads one trace after the other: the next one needs it again.
         return_free_memory()
-    counters, topology, run = find_beside(path), find_topology(path), find_run(path)
-    if topology is not None:
-        from timesink.sources.run_facts import with_topology  # noqa: PLC0415
+    beside = sidecars_of(path)
+    if beside.topology is not None:
+        from timesink.sources.run_facts import with_topology  # noqa: PLC0415 - start-up time
 
-        trace = with_topology(trace, topology)
-    if run is not None:
-        from timesink.sources.run_facts import with_run  # noqa: PLC0415
+        trace = with_topology(trace, beside.topology)
+    if beside.run is not None:
+        from timesink.sources.run_facts import with_run  # noqa: PLC0415 - start-up time
 
-        trace = with_run(trace, run)
-    return trace if counters is None else _with_counters(trace, counters)
+        trace = with_run(trace, beside.run)
+    return trace if beside.counters is None else _with_counters(trace, beside.counters)
 
 
 def _without_folder(trace: Trace, path: Path, recording: Recording) -> Trace:
@@ -221,7 +218,7 @@ def _as_recorded(trace: Trace, recording: Recording) -> Trace:
 
 
 def _with_counters(trace: Trace, counters: Path) -> Trace:
-    import polars as pl  # noqa: PLC0415
+    import polars as pl  # noqa: PLC0415 - start-up time
 
     from timesink.formats.counters import read_counters  # noqa: PLC0415
     from timesink.model.health import HealthEntry, merge_entries  # noqa: PLC0415
@@ -242,8 +239,7 @@ def _with_counters(trace: Trace, counters: Path) -> Trace:
 # Many recordings at once: each process reads whole files, the cache carries the results.
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
+class Opened(msgspec.Struct, frozen=True):
     """One recording of a folder: its trace, or why it could not be read."""
 
     recording: Recording
@@ -276,7 +272,7 @@ def open_each(
                 frames = {
                     name: frame.collect().lazy() for name, frame in opened.trace.frames.items()
                 }
-                opened = replace(opened, trace=replace(opened.trace, frames=frames))
+                opened = structs.replace(opened, trace=replace(opened.trace, frames=frames))
             yield opened
 
 

@@ -9,25 +9,22 @@ import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+import msgspec
+from msgspec.structs import replace
+
 from timesink.errors import TimesinkError, UnreadableError, UsageError
-from timesink.formats import SCHEMA_VERSION, Progress
 from timesink.formats.file_names import is_profiler_name, rank_in_name
-from timesink.formats.packing import head_of_packed
+from timesink.formats.read_options import Progress
+from timesink.formats.source_file import head_of_packed
+from timesink.formats.stored_names import SCHEMA_VERSION
 from timesink.recorder.folder import CONTROL_FOLDER
-from timesink.sources import (
-    Recording,
-    RemoteFile,
-    is_wild,
-    password_in,
-    recording_of,
-    sidecars,
-    without_password,
-)
+from timesink.sources import sidecars
 from timesink.sources.cache import READER_VERSION
+from timesink.sources.places import is_wild, password_in, without_password
+from timesink.sources.recordings import Recording, RemoteFile, recording_of
 
 ACCESS = "check the URL, your access to it, and the network"
 """What to try when a file system refuses."""
@@ -85,8 +82,7 @@ def why(error: BaseException) -> str:
 _PAGES = re.compile(r"^https?://", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class RemoteUrl:
+class RemoteUrl(msgspec.Struct, frozen=True):
     """The parts of a URL around the place in the file system.
 
     fsspec chains file systems: `zip://rank0.json::s3://bucket/run.zip` is a file in an archive.

@@ -17,9 +17,8 @@ import polars as pl
 from timesink.errors import UnreadableError
 from timesink.formats import behaviour
 from timesink.formats.file_names import is_named_as_table
-from timesink.formats.packing import open_source
-from timesink.formats.registry import read_trace, reader_of
-from timesink.formats.small_files import DamagedError, decode_small_json
+from timesink.formats.small_files import DamagedError, decode_small_json, joined_blocks
+from timesink.formats.source_file import open_source, read_trace, reader_of
 from timesink.model import units
 from timesink.model.diagnosis import PLAIN
 from timesink.model.health import HealthEntry, merge_entries
@@ -27,7 +26,7 @@ from timesink.model.recorded_run import OVERHEAD_TOLD, WHOLE_PROGRAM, RecordedRu
 from timesink.model.trace import Device, Metadata, Trace
 from timesink.model.vendors import NO_ACCELERATOR
 from timesink.recorder.counter_probes import Missing, missing_in_words
-from timesink.sources import folders_below
+from timesink.sources.places import folders_below
 from timesink.sources.sidecars import (
     RunFile,
     counters_of_run,
@@ -205,7 +204,7 @@ def with_topology(trace: Trace, file: Path) -> Trace:
 
 
 def _components(file: Path) -> tuple[list[Component], list[HealthEntry]]:
-    text = b"".join(open_source(file).blocks()).decode("utf-8-sig", "replace")
+    text = joined_blocks(open_source(file).blocks(), file).decode("utf-8-sig", "replace")
     rows = csv.DictReader(io.StringIO(text, newline=""))
     if not {"category", "inventory"} <= set(rows.fieldnames or ()):
         raise UnreadableError(f"{file}: not a table of components", "remove it or write it again")

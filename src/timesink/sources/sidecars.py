@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +11,8 @@ import msgspec
 from timesink.errors import UnreadableError
 from timesink.formats.chrome.container import looks_like_events
 from timesink.formats.file_names import rank_in_name
-from timesink.formats.packing import open_source
 from timesink.formats.small_files import DamagedError, read_small_json
+from timesink.formats.source_file import open_source
 from timesink.model.recorded_run import SCHEMA, RecordedRun, recorded_run
 
 # `run.json` beside a trace: found and read without anything heavy, as it is asked for early.
@@ -25,8 +24,7 @@ _OWN_TRACE = re.compile(r"^trace(?:\.(?:rank|pid)\d+)?\.json(?:\.gz)?$")
 """How a recorder names the traces it writes."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunFile:
+class RunFile(msgspec.Struct, frozen=True):
     """A description of a run: what it says, and what of it could not be used."""
 
     path: Path
@@ -162,10 +160,13 @@ def find_beside(path: Path) -> Path | None:
     where `run.json` says that both are of one run.
     `X_counters_data.csv` goes with `X_perf_data.csv`, `macro_counter.csv` with `micro_event.csv`.
     """
+    return _counters_beside(path, find_run(path))
+
+
+def _counters_beside(path: Path, run: RunFile | None) -> Path | None:
     counters = _first_beside(path, *_own_counters(path.name))
     if counters is not None:
         return counters
-    run = find_run(path)
     shared = None if run is None else counters_of_run(run)
     if run is not None and run.names(path.name) and shared is not None:
         return shared if shared.name != path.name else None
@@ -181,6 +182,26 @@ def find_run(path: Path) -> RunFile | None:
     if run is None:
         return None
     return run if run.names(path.name) or _is_only_trace(path) else None
+
+
+class Sidecars(msgspec.Struct, frozen=True):
+    """What is read together with a trace: counters, the machine, what the recorder says."""
+
+    counters: Path | None
+    topology: Path | None
+    run: RunFile | None
+
+    @property
+    def files(self) -> list[Path]:
+        """All of them that are there."""
+        beside = (self.counters, self.topology, None if self.run is None else self.run.path)
+        return [file for file in beside if file is not None]
+
+
+def sidecars_of(path: Path) -> Sidecars:
+    """What belongs to a trace, looked up once."""
+    run = find_run(path)
+    return Sidecars(_counters_beside(path, run), find_topology(path), run)
 
 
 def recorded_at(place: Path) -> RecordedRun | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,8 +16,8 @@ from timesink.formats.small_files import (
     read_small_json,
     small_content,
 )
-from timesink.sources import is_url, place_of
 from timesink.sources.ab_folder import is_of_family
+from timesink.sources.places import is_url, place_of
 
 WATCH_FILE, STATUS_FILE, SERIES_FILE = "watch.json", "status.json", "series.json"
 INCIDENTS, INCIDENT_FILE, REPORT = "incidents", "incident.json", "report.html"
@@ -248,8 +247,7 @@ def check_values(values: dict[str, Any], kind: type[StructT], file: str) -> Stru
         raise UnreadableError(why, "watch and show it with the same timesink") from None
 
 
-@dataclass(frozen=True)
-class IncidentFolder:
+class IncidentFolder(msgspec.Struct, frozen=True):
     """What there is of an incident beside its line in the status."""
 
     id: str

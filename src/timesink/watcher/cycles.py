@@ -11,22 +11,22 @@ import time
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from math import exp
 from pathlib import Path
 from typing import Any, Protocol
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from timesink.analyses.expected.model import LiveModel, is_calmer
-from timesink.analyses.expected.workload import BATCH, FIRST, MODE, TOKENS
 from timesink.errors import reason_of
 from timesink.formats.cycle_rows import DURATION, JOB, START
 from timesink.model import units
 from timesink.recorder.cycle_channel import CycleBatch
 from timesink.recorder.processes import is_alive
+from timesink.watcher.expected.model import LiveModel, is_calmer
+from timesink.watcher.expected.workload import BATCH, FIRST, MODE, TOKENS
 
 _MAX_ROWS = 250_000
 """More that wait to be taken are counted, and not kept."""
@@ -51,8 +51,7 @@ class Receiver(Protocol):
     def read(self, timeout_s: float) -> list[CycleBatch]: ...
 
 
-@dataclass
-class WatchedProcess:
+class WatchedProcess(msgspec.Struct):
     """One process that tells its cycles."""
 
     pid: int
@@ -65,10 +64,10 @@ class WatchedProcess:
     failed: int = 0
     """Cycles whose workload could not be told."""
     last_us: int = 0
-    streams: set[int] = field(default_factory=set)
-    let_pass: dict[int, int] = field(default_factory=dict)
+    streams: set[int] = msgspec.field(default_factory=set)
+    let_pass: dict[int, int] = msgspec.field(default_factory=dict)
     """Cycles of each stream that were skipped."""
-    sizes: dict[str, set[float | None]] = field(default_factory=dict)
+    sizes: dict[str, set[float | None]] = msgspec.field(default_factory=dict)
     """All that its cycles had, by what they are of."""
 
     def to_dict(self) -> dict[str, Any]:
@@ -121,13 +120,12 @@ def _sizes(workload: Mapping[str, list[float | None]]) -> dict[str, list[float |
     return sizes
 
 
-@dataclass
-class Backlog:
+class Backlog(msgspec.Struct):
     """How much has gone through one end of a queue."""
 
     rows: int = 0
     cells: int = 0
-    rows_of: Counter[int] = field(default_factory=Counter)
+    rows_of: Counter[int] = msgspec.field(default_factory=Counter)
     """By process."""
 
     def add(self, batch: CycleBatch) -> None:

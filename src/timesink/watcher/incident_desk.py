@@ -10,13 +10,13 @@ from typing import Any
 
 import polars as pl
 
-from timesink.analyses.expected.live import LiveAlarm
 from timesink.errors import reason_of
 from timesink.model import units
 from timesink.recorder.folder import write_whole
 from timesink.recorder.watch_plan import REFERENCES, WatchPlan
-from timesink.runtime import usable_cores
+from timesink.runtime.workers import usable_cores
 from timesink.watcher.cycles import CycleIntake, WatchedSeries, medians
+from timesink.watcher.expected.live import LiveAlarm
 from timesink.watcher.incidents import (
     EARLY,
     SAME_S,

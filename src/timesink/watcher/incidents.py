@@ -10,18 +10,20 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import polars as pl
+from msgspec.structs import replace
 
-from timesink.analyses.expected.live import LiveAlarm
-from timesink.analyses.expected.workload import BATCH, INPUT, OUTPUT
 from timesink.model import units
 from timesink.recorder.folder import write_whole
 from timesink.sources.watch_folder import INCIDENT_SCHEMA, cycles_of
 from timesink.watcher.cycles import LEARNING, medians
+from timesink.watcher.expected.live import LiveAlarm
+from timesink.watcher.expected.workload import BATCH, INPUT, OUTPUT
 from timesink.watcher.journal import remove_folder, size_of
 
 # Recordings of healthy cycles: which workloads have one, and which is nearest to another.
@@ -34,8 +36,7 @@ _MAX_WORKLOAD_RATIO = 1.5
 """Workloads that differ by more than this factor are not alike."""
 
 
-@dataclass(frozen=True)
-class Reference:
+class Reference(msgspec.Struct, frozen=True):
     """Healthy cycles, and what they had to do."""
 
     name: str
@@ -45,7 +46,7 @@ class Reference:
     workload: Mapping[str, float]
     taken_us: int
     ended_us: int = 0
-    recording: Mapping[str, Any] = field(default_factory=dict)
+    recording: Mapping[str, Any] = msgspec.field(default_factory=dict)
     """What came of recording it."""
     is_stale: bool = False
     """Whether it is to be taken anew; it stays until that is done."""
@@ -62,8 +63,7 @@ class Reference:
         }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Likeness:
+class Likeness(msgspec.Struct, frozen=True):
     """A reference beside a workload."""
 
     reference: Reference
@@ -121,15 +121,14 @@ def _sizes(workload: Mapping[str, float]) -> Mapping[str, float]:
     return {**rest, "kv": kv_tokens}
 
 
-@dataclass
-class References:
+class References(msgspec.Struct):
     """All of a watched program."""
 
     folder: Path
     most: int
-    taken: list[Reference] = field(default_factory=list)
-    _kinds: Counter[str] = field(default_factory=Counter)
-    _tries: Counter[str] = field(default_factory=Counter)
+    taken: list[Reference] = msgspec.field(default_factory=list)
+    _kinds: Counter[str] = msgspec.field(default_factory=Counter)
+    _tries: Counter[str] = msgspec.field(default_factory=Counter)
 
     def see(self, judged: pl.DataFrame, rows: pl.DataFrame) -> None:
         """Count what is common among healthy cycles."""
@@ -235,18 +234,17 @@ SAME_S = 10.0
 _LISTS = ("causes", "anomalies", "edits", "notes")
 
 
-@dataclass
-class Incident:
+class Incident(msgspec.Struct):
     """Alarms that overlap, and one recording of what happens meanwhile."""
 
     id: str
     folder: Path
     alarms: dict[int, LiveAlarm]
-    process: dict[str, Any] = field(default_factory=dict)
+    process: dict[str, Any] = msgspec.field(default_factory=dict)
     likeness: Likeness | None = None
     recording: dict[str, Any] | None = None
-    compared: dict[str, Any] = field(default_factory=dict)
-    remarks: list[str] = field(default_factory=list)
+    compared: dict[str, Any] = msgspec.field(default_factory=dict)
+    remarks: list[str] = msgspec.field(default_factory=list)
     wants_recording: bool = True
     ended_us: int | None = None
     is_to_repeat: bool = False
@@ -349,16 +347,15 @@ def alarm_line(alarm: LiveAlarm) -> str:
     )
 
 
-@dataclass
-class Incidents:
+class Incidents(msgspec.Struct):
     """All of a watched program, the last ones of which are kept."""
 
     folder: Path
     most_per_hour: int
     quota_bytes: int
-    entries: list[Incident] = field(default_factory=list)
+    entries: list[Incident] = msgspec.field(default_factory=list)
     removed: int = 0
-    _begun_s: list[float] = field(default_factory=list)
+    _begun_s: list[float] = msgspec.field(default_factory=list)
 
     @property
     def open(self) -> Incident | None:

@@ -17,9 +17,6 @@ from typing import Any
 
 import msgspec
 
-from timesink.analyses.expected.live import LiveAlarm
-from timesink.analyses.expected.model import live_model_from
-from timesink.answers.watch import model_content
 from timesink.errors import CollectError, OutputError, TimesinkError, UsageError
 from timesink.formats.small_files import DamagedError, read_small_json
 from timesink.recorder.cycle_channel import CycleReceiver
@@ -36,6 +33,9 @@ from timesink.recorder.recording import SITE, Running, start_recorded
 from timesink.recorder.run_file import ProgramEnd
 from timesink.recorder.watch_plan import OTHER, SAME, WatchPlan
 from timesink.sources.watch_folder import INCIDENT_FILE
+from timesink.watcher.durations import model_content
+from timesink.watcher.expected.live import LiveAlarm
+from timesink.watcher.expected.model import live_model_from
 from timesink.watcher.incidents import CLOSED, EARLY, Incident, Reference, kind_of
 from timesink.watcher.journal import WatchFolder, remove_folder
 from timesink.watcher.session import WatchSession

@@ -7,9 +7,10 @@ import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from timesink.errors import reason_of
 from timesink.recorder.agent.watched import order_file
@@ -30,8 +31,7 @@ _NOTES_S = 1.0
 """So often it is asked whether agents could begin."""
 
 
-@dataclass
-class OrderedRecording:
+class OrderedRecording(msgspec.Struct):
     """One that is under way."""
 
     folder: Path
@@ -53,8 +53,8 @@ class OrderedRecording:
     """Why nothing can come of it, where that is known before its task has ended."""
     noted_s: float = -math.inf
     """When notes of the agents were read last."""
-    begun_s: float = field(default_factory=time.monotonic)
-    begun_us: int = field(default_factory=lambda: time.time_ns() // 1000)
+    begun_s: float = msgspec.field(default_factory=time.monotonic)
+    begun_us: int = msgspec.field(default_factory=lambda: time.time_ns() // 1000)
 
     @property
     def has_program(self) -> bool:
@@ -62,8 +62,7 @@ class OrderedRecording:
         return any(is_alive(pid) for pid in self.pids)
 
 
-@dataclass
-class Recorder:
+class Recorder(msgspec.Struct):
     """Begins recordings and hears what came of them."""
 
     plan: WatchPlan

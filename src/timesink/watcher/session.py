@@ -11,9 +11,6 @@ from typing import Any
 
 import polars as pl
 
-from timesink.analyses.expected.live import LiveJudge
-from timesink.analyses.expected.model import LiveModel, live_model_from
-from timesink.answers.watch import model_content
 from timesink.errors import TimesinkError, reason_of
 from timesink.formats.small_files import encode_json
 from timesink.model import units
@@ -39,6 +36,9 @@ from timesink.watcher.cycles import (
     learned_sentence,
     unjudged_rows,
 )
+from timesink.watcher.durations import model_content
+from timesink.watcher.expected.live import LiveJudge
+from timesink.watcher.expected.model import LiveModel, live_model_from
 from timesink.watcher.incident_desk import PACKS_S, IncidentDesk
 from timesink.watcher.incidents import alarm_told, dominant_phase
 from timesink.watcher.journal import Journal, Refused, WatchFolder, obey_commands
@@ -435,7 +435,7 @@ class WatchSession:
         try:
             if "error" in answer or (more and self._judge is not None and self._judge.is_slow):
                 raise TimesinkError(answer.get("error", "they are slow"))  # noqa: TRY301
-            content = path.read_bytes()
+            content = model_content(path)
             model = live_model_from(content, str(path))
         except (OSError, TimesinkError) as error:
             self._remarks.pop("learning", None)

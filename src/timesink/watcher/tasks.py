@@ -27,7 +27,7 @@ from timesink.recorder.run_file import ProgramRun
 from timesink.recorder.watch import Watch
 
 if TYPE_CHECKING:
-    from timesink.answers.comparison.report import Comparison
+    from timesink.answers.comparison.report import ComparisonAnswer
 
 _START = "from timesink.watcher.tasks import main; main()"
 NICE, NICEST = 10, 15
@@ -154,18 +154,17 @@ def _learn_rows(
     Later ones are beside this process, which may begin late and takes processors.  Rows that are
     slower than an earlier model expects are refused: nobody has said that they may.
     """
-    import polars as pl  # noqa: PLC0415
+    import polars as pl  # noqa: PLC0415 - start-up time
 
-    from timesink.analyses.expected.live import LiveJudge  # noqa: PLC0415
-    from timesink.analyses.expected.model import learn_live, live_model_from  # noqa: PLC0415
     from timesink.formats.cycle_rows import START, read_cycle_rows  # noqa: PLC0415
+    from timesink.watcher.durations import model_content  # noqa: PLC0415
+    from timesink.watcher.expected.live import LiveJudge  # noqa: PLC0415
+    from timesink.watcher.expected.model import learn_live, live_model_from  # noqa: PLC0415
 
     tables = [read_cycle_rows(path) for path in rows if Path(path).exists()]
     table = pl.concat(tables, how="diagonal").filter(pl.col(START) < until_s).tail(last)
     if earlier:
-        judged_rows = (
-            LiveJudge(live_model_from(Path(earlier).read_bytes(), earlier)).judge(table).table
-        )
+        judged_rows = LiveJudge(live_model_from(model_content(earlier), earlier)).judge(table).table
         slower = judged_rows.select((pl.col("duration_us") / pl.col("expected_us")).median()).item()
         if slower is None:
             raise TimesinkError("no step has a workload that was learned")
@@ -282,12 +281,12 @@ def compare_recordings(
 
     Cycles of the second one take so much longer than was expected, which explains some causes.
     """
-    from timesink.answers.comparison.document import (  # noqa: PLC0415
+    from timesink.answers.comparison.document import (  # noqa: PLC0415 - start-up time
         comparison_document,
         indented_json,
     )
     from timesink.answers.comparison.gate import comment_md  # noqa: PLC0415
-    from timesink.answers.comparison.work import compare  # noqa: PLC0415
+    from timesink.answers.comparison.report import compare  # noqa: PLC0415
     from timesink.model.diagnosis import Expectation  # noqa: PLC0415
     from timesink.output.html import report_html  # noqa: PLC0415
 
@@ -304,7 +303,7 @@ def compare_recordings(
     return {"files": list(files), **comparison_facts(comparison)}
 
 
-def comparison_facts(comparison: Comparison) -> dict[str, Any]:
+def comparison_facts(comparison: ComparisonAnswer) -> dict[str, Any]:
     """What an incident keeps of a comparison; comparison.json has all of it."""
     values = comparison.to_dict()
     facts = {name: values.get(name) for name in _KEY_FIELDS}
@@ -314,9 +313,9 @@ def comparison_facts(comparison: Comparison) -> dict[str, Any]:
     facts["notes"] = [*values["notes"], *values["diagnosis_notes"]]
     facts["remarks"] = [
         "The recordings do not do the same work per step. "
-        f"{' '.join(process_pair.pair.workload.reasons)}"
+        f"{' '.join(process_pair.workload.reasons)}"
         for process_pair in comparison.all_pairs[:1]
-        if not process_pair.pair.workload.comparable
+        if not process_pair.workload.comparable
     ]
     stragglers = (values.get("ranks") or {}).get("stragglers") or ()
     slow = next((straggler for straggler in stragglers if straggler["state"] in _SLOW_STATES), None)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from behaviours import samples
 from timesink.analyses.behaviour.anatomy import CYCLE_SPANS
-from timesink.analyses.behaviour.recorded_anatomy import levels_beside, rounds
+from timesink.analyses.behaviour.counters import levels_beside, rounds
 from timesink.model.schema import COUNTERS
 
 SECOND = 1_000_000_000

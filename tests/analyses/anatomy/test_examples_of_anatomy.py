@@ -9,20 +9,15 @@ import timesink
 from timesink.analyses.behaviour.anatomy import (
     CALL_TIMES,
     CYCLE_SPANS,
-    LEVELS,
     PART_TIMES,
     Anatomy,
+    anatomy_of,
     is_host_collective,
     is_loading,
     only_cycles,
 )
-from timesink.analyses.behaviour.cycle_places import call_rows
-from timesink.analyses.behaviour.recorded_anatomy import (
-    anatomies,
-    anatomy_of,
-    rounds,
-    run_queue_share,
-)
+from timesink.analyses.behaviour.counters import LEVELS, rounds, run_queue_share
+from timesink.analyses.behaviour.recorded_anatomy import anatomies, call_rows
 from timesink.analyses.cycles.search import find_cycles
 
 

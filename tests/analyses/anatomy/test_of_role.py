@@ -10,12 +10,12 @@ from behaviour_rows import behaviour, role_of
 from timesink.analyses.behaviour.anatomy import (
     CYCLE_SPANS,
     LAUNCHES,
-    LEVELS,
     PART_TIMES,
     PLACE_TIMES,
     Anatomy,
     only_cycles,
 )
+from timesink.analyses.behaviour.counters import LEVELS
 from timesink.comparison.steps.sides import anatomy_of_role, with_matching_devices
 
 

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from behaviour_rows import behaviour
 from behaviours import samples
 from timelines import patient
-from timesink.analyses.behaviour.anatomy import Anatomy
-from timesink.analyses.behaviour.recorded_anatomy import anatomy_of
+from timesink.analyses.behaviour.anatomy import Anatomy, anatomy_of
 from timesink.model.schema import COUNTERS
 
 ON_HOST = {"device": "Host", "metric": None, "mu": None}

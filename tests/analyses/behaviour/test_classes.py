@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from behaviours import activity, behaviour, call, cycles_at, rows_of, trace_of_rows
-from timesink.analyses.behaviour import FUNCTION_CLASSES, load_classes
+from timesink.analyses.behaviour.classes import FUNCTION_CLASSES, load_classes
 from timesink.errors import TimesinkError, UsageError
 
 ONE_CYCLE = cycles_at((0, 100))

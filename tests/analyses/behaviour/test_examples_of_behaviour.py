@@ -6,19 +6,15 @@ import numpy as np
 import polars as pl
 
 import timesink
-from timesink.analyses.behaviour import (
-    function_name,
-    function_summary,
-    host_class,
-    load_classes,
-    once_per_cycle,
-)
 from timesink.analyses.behaviour.calls import windows_by_process, without_recorders_ranges
+from timesink.analyses.behaviour.classes import load_classes
 from timesink.analyses.behaviour.counters import Series, Spans, levels, place_of
+from timesink.analyses.behaviour.functions import function_name, host_class
+from timesink.analyses.behaviour.summary import function_summary, once_per_cycle
 from timesink.analyses.behaviour.table import behaviour_table, merge_spans
 from timesink.analyses.behaviour.untraced import is_waiting_call
-from timesink.analyses.cycles import SCHEMA, Cycles
 from timesink.analyses.cycles.search import find_cycles
+from timesink.analyses.cycles.spans import SCHEMA, Cycles
 from timesink.model.schema import BEHAVIOUR
 
 

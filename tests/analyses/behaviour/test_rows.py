@@ -6,11 +6,8 @@ import polars as pl
 import pytest
 
 from programs import batch, role
-from timesink.analyses.behaviour import (
-    mend_table,
-    once_per_cycle,
-    with_cycle_lengths,
-)
+from timesink.analyses.behaviour.summary import once_per_cycle
+from timesink.formats.behaviour import mend_table, with_cycle_lengths
 
 TABLE = role([batch(2)] * 20).behaviour
 

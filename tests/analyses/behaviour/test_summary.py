@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from behaviours import activity, behaviour, both, call, cycles_at, samples, trace_of_rows
-from timesink.analyses.behaviour import counter_summary, function_summary, metric_summary
+from timesink.analyses.behaviour.summary import counter_summary, function_summary, metric_summary
 
 CYCLES = cycles_at((0, 100), (100, 400))
 

@@ -9,13 +9,14 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 import timesink
 from behaviours import activity, behaviour, both, call, cycles_at, rows_of, samples, trace_of_rows
 from plain_behaviour import functions_by_cycle, level
 from recorded_roles import recorded_roles
 from timelines import patient
-from timesink.analyses.behaviour import load_classes
+from timesink.analyses.behaviour.classes import load_classes
 from timesink.analyses.behaviour.table import NOTHING_RECORDED, behaviour_table
 from timesink.analyses.cycles.search import find_cycles
 from timesink.model.recorded_run import RecordedRun, RunCounters, RunDevice, RunProcess
@@ -107,7 +108,7 @@ def test_numbered_marks_are_one_function():
     host = [call(f"decode bs={size}", 100 * size, 90, "annotation") for size in range(3)]
     cycles = cycles_at(*((100 * size, 100 * size + 90) for size in range(3)))
     numbered = cycles.table.with_columns(name=pl.format("decode bs={}", pl.col("cycle") - 1))
-    result = behaviour(trace_of_rows(host), replace(cycles, table=numbered))
+    result = behaviour(trace_of_rows(host), structs.replace(cycles, table=numbered))
     assert {row["function"] for row in rows_of(result)} == {"decode bs=#"}
 
 

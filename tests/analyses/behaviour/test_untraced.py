@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from behaviours import (
     Row,
@@ -22,7 +22,8 @@ from behaviours import (
     trace_of_rows,
 )
 from timelines import patient
-from timesink.analyses.behaviour import NO_CALL, UNTRACED, WAITING
+from timesink.analyses.behaviour.classes import UNTRACED
+from timesink.analyses.behaviour.functions import NO_CALL, WAITING
 from timesink.analyses.cycles.search import find_cycles
 
 CYCLES = cycles_at((0, 100), (100, 200))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from behaviours import Row, behaviour, call, cycles_at, rows_of, trace_of_rows
-from timesink.analyses.behaviour import SIDE_WAIT
+from timesink.analyses.behaviour.classes import SIDE_WAIT
 from timesink.analyses.behaviour.untraced import is_waiting_call
 
 SLEEP = "<built-in function sleep>"

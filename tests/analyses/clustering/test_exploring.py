@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from many_roles import FAULTS, many_roles, one_role
 from roles_changed import change_role
-from timesink.comparison.exploration.groups import Exploration, explore
-from timesink.comparison.results import ProcessSteps
+from timesink.comparison.exploration.groups import explore
+from timesink.comparison.results import Exploration, Process
 from timesink.errors import UsageError
 
 
@@ -26,7 +26,7 @@ def _partition(exploration) -> set[frozenset[str]]:
     }
 
 
-def _half(role, part, label) -> ProcessSteps:
+def _half(role, part, label) -> Process:
     return change_role(role, label=label, behaviour=role.behaviour.filter(part))
 
 
@@ -81,7 +81,7 @@ def test_the_rank_that_waits_stays_with_its_peer():
     assert len(clusters_of([ranks[0], busy]).clusters) == 1
 
 
-def _with_all_reduce(role, share) -> ProcessSteps:
+def _with_all_reduce(role, share) -> Process:
     first = role.behaviour.filter(pl.col("short_name") == "rms_norm_kernel")
     reduce = first.with_columns(
         function=pl.lit("cross_device_reduce_1stage"),
@@ -96,7 +96,7 @@ def _with_all_reduce(role, share) -> ProcessSteps:
 # -- units of work -------------------------------------------------------------------------------
 
 
-def _single_layers(number, per_batch=64) -> ProcessSteps:
+def _single_layers(number, per_batch=64) -> Process:
     """A role whose cycles are the layers of a batch."""
     shrunk = {
         name: (pl.col(name) // per_batch).clip(1) for name in ("dur_ns", "calls", "cycle_dur_ns")
@@ -253,7 +253,7 @@ def test_roles_without_counters_are_told_apart_by_time_and_calls():
     assert exploration.clusters[1].apart.startswith("time of gemm on GPU 2: ")
 
 
-def _without_counters(role) -> ProcessSteps:
+def _without_counters(role) -> Process:
     table = role.behaviour.unique(["cycle", "function"], maintain_order=True)
     return change_role(
         role, behaviour=table, metric=pl.lit(None), mu=pl.lit(None), unit=pl.lit(None)
@@ -261,7 +261,7 @@ def _without_counters(role) -> ProcessSteps:
 
 
 def test_prefill_and_decode_cycles_of_one_role_are_told_apart_each():
-    def mixed(number, slower) -> ProcessSteps:
+    def mixed(number, slower) -> Process:
         prefill = pl.col("cycle") <= 6
         longer = pl.when(prefill).then(pl.col("cycle_dur_ns") * slower).otherwise("cycle_dur_ns")
         kind = pl.when(prefill).then(pl.lit("prefill")).otherwise(pl.lit("decode"))

@@ -11,14 +11,14 @@ import pytest
 import timesink
 from recorded_roles import recorded_roles
 from roles_changed import change_role
-from timesink.comparison.exploration.groups import Cluster, Exploration, explore
-from timesink.comparison.results import ProcessSteps
+from timesink.comparison.exploration.groups import explore
+from timesink.comparison.results import Cluster, Exploration, Process
 
 CASES = ("cpu_frequency_reduction", "gpu_instability", "gpu_memory_squeeze_out_NVLink")
 
 
 @pytest.fixture(scope="module")
-def published_roles(shared_root: Path) -> list[ProcessSteps]:
+def published_roles(shared_root: Path) -> list[Process]:
     """All processes of three cases, `case/side/pid`."""
     roles = []
     for case in CASES:
@@ -26,9 +26,7 @@ def published_roles(shared_root: Path) -> list[ProcessSteps]:
             file = shared_root / f"data/latencyprism/SGLang/{case}/{side}_perf_data"
             table = timesink.open(file / "result_perf_data.csv.gz").behaviour
             for (pid,), process_table in table.group_by("pid", maintain_order=True):
-                roles.append(
-                    ProcessSteps(f"{case}/{side}/{pid}", str(file), str(pid), process_table)
-                )
+                roles.append(Process(f"{case}/{side}/{pid}", str(file), str(pid), process_table))
     return roles
 
 

@@ -5,18 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 import timesink
-from timesink.analyses.cycles import (
+from timesink.analyses.cycles.marks import (
     decodes,
     extends,
     family_name,
     is_pass_call,
     is_unit_name,
     is_wait,
-    period_ns,
-    spans_of,
     type_of_name,
 )
 from timesink.analyses.cycles.search import cycle_summary, find_cycles
+from timesink.analyses.cycles.spans import period_ns, spans_of
 
 
 def test_find_cycles() -> None:

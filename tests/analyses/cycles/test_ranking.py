@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timesink.analyses.cycles import NEARLY, best_first
+from timesink.analyses.cycles.spans import NEARLY, best_first
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from timesink.answers.analysis.document import analysis_document
 from timesink.answers.analysis.report import analyze_opened
 from timesink.model.findings import Finding
 from timesink.model.trace import Trace
-from timesink.rules import find_all
+from timesink.rules.run_findings import find_all
 
 STEPS, STEP_US = 4, 2_000
 
@@ -49,7 +49,7 @@ def straggler(late: RankSummary) -> Finding:
 @pytest.mark.parametrize(("batch", "cause"), [(48, "uneven_work"), (32, "host_code")])
 def test_more_work_is_told_from_a_slow_host(batch: int, cause: str):
     finding = straggler(rank(multiply_us=1_500, batch=batch))
-    assert finding.cause == cause
+    assert finding.id == cause
     assert "device" not in finding.proofs[0]
 
 
@@ -78,7 +78,8 @@ def test_exposed_is_what_no_operator_overlaps():
 def test_nothing_is_said_about_devices():
     analysis = timesink.analyze(host_rank(0))
     texts = [
-        f"{finding.sentence} {finding.why} {finding.gain_basis}" for finding in analysis.findings
+        f"{finding.sentence} {finding.no_saving} {finding.gain_basis}"
+        for finding in analysis.findings
     ]
     assert not [text for text in texts if "device" in text or "GPU" in text]
 

@@ -7,7 +7,6 @@ import polars as pl
 
 import timesink
 from timesink.analyses.columns import stack_tables
-from timesink.analyses.ranks import NamedRecording, rank_numbers, ranks_of_traces, straggler_rows
 from timesink.analyses.ranks.analysis import (
     analyse_ranks,
     cost_together,
@@ -23,6 +22,7 @@ from timesink.analyses.ranks.own_time import (
     waited_for,
     work_of_shapes,
 )
+from timesink.analyses.ranks.rank_set import NamedRecording, rank_numbers, ranks_of_traces
 from timesink.analyses.ranks.summary import (
     _believable,
     from_parquet,
@@ -31,7 +31,8 @@ from timesink.analyses.ranks.summary import (
     to_parquet,
     within_limits,
 )
-from timesink.model.findings import Finding
+from timesink.analyses.ranks.tables import straggler_rows
+from timesink.model.findings import Straggler
 
 
 def test_analyse_ranks() -> None:
@@ -163,8 +164,8 @@ def test_thinned_to() -> None:
 def test_cost_together() -> None:
     panel_ns = np.array([[5.0, 5.0], [5.0, 0.0]])
     panel = Panel(np.arange(2), ("1", "2"), panel_ns, panel_ns, panel_ns, {}, panel_ns, np.zeros(2))
-    always = Finding("gpu_clock", "", rank=0, cost_ns=10.0, share=0.2, steps=("1", "2"))
-    once = Finding("host_code", "", rank=1, cost_ns=7.0, share=0.1, steps=("1",))
+    always = Straggler("gpu_clock", "", rank=0, cost_ns=10.0, share=0.2, steps=("1", "2"))
+    once = Straggler("host_code", "", rank=1, cost_ns=7.0, share=0.1, steps=("1",))
     assert cost_together([always, once], panel)[0] == 12.0
 
 

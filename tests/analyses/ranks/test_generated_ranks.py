@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import polars as pl
 import pytest
+from msgspec.structs import replace
 
 from generated_sets import (
     FOURS,
@@ -43,7 +42,7 @@ def test_culprit_and_cause_are_found(kind: str, layout: dict[str, int]):
     answer = truth.answers[0]
     first = rank_set.analysis.stragglers[0]
     assert first.rank in answer.ranks
-    assert first.cause == answer.cause
+    assert first.id == answer.cause
     assert set(map(int, first.steps)) <= set(answer.steps)
 
 

@@ -8,7 +8,8 @@ import pytest
 from timesink.analyses.ranks.analysis import RanksAnalysis, analyse_ranks
 from timesink.analyses.ranks.collectives import kind_told
 from timesink.analyses.ranks.summary import summarise_rank
-from timesink.lab.ranks import Plan, Straggler, ranks_and_truth
+from timesink_lab.ranks.generated import ranks_and_truth
+from timesink_lab.ranks.plan import Plan, Straggler
 
 
 @pytest.fixture(scope="module")

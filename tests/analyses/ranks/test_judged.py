@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import polars as pl
 
-from timesink.analyses.ranks import ranks_of_traces, set_notes
-from timesink.lab.ranks import Plan
-from timesink.lab.ranks.generated import rank_tables
+from timesink.analyses.ranks.rank_set import ranks_of_traces, set_notes
 from timesink.model.trace import Trace
+from timesink_lab.ranks.generated import rank_tables
+from timesink_lab.ranks.plan import Plan
 
 
 def without_device(trace: Trace) -> Trace:

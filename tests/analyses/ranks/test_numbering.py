@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from timesink.analyses.ranks import NamedRecording, rank_numbers
+from timesink.analyses.ranks.rank_set import NamedRecording, rank_numbers
 
 
 def test_the_trace_counts_more_than_the_name_of_its_file():

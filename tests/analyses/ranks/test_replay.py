@@ -8,7 +8,7 @@ import pytest
 from generated_sets import GRID, TWOS, generated_set, slow_set_and_truth
 from timesink.analyses.ranks.analysis import analyse_ranks
 from timesink.analyses.ranks.replay import WithoutRank
-from timesink.lab.ranks import Straggler
+from timesink_lab.ranks.plan import Straggler
 
 
 @pytest.mark.parametrize("layout", [GRID, {"ranks": 3, "pipeline": 3}])
@@ -22,7 +22,7 @@ def test_slack_of_a_pipeline_costs_nothing(layout: dict[str, int]):
 def test_who_hides_behind_another_is_named_after_it():
     stragglers = (Straggler("slow_clock", 2, 0.4), Straggler("data_loading", 5, 0.2))
     findings = generated_set(*stragglers, seed=2)[0].analysis.stragglers
-    assert [(finding.rank, finding.cause) for finding in findings] == [
+    assert [(finding.rank, finding.id) for finding in findings] == [
         (2, "gpu_clock"),
         (5, "data_loading"),
     ]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import polars as pl
 import pytest
+from msgspec.structs import replace
 
 from cases import STEP, K, O, R, read
 from timesink.analyses.ranks.runs import RankIdentity, is_one_run, recorded_runs

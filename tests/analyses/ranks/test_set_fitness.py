@@ -8,20 +8,20 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from msgspec import structs
 
 import timesink
 from cases import STEP, K, O, R, read
 from rank_sets import as_set
-from timesink.analyses.ranks import (
+from timesink.analyses.ranks.clocks import MAX_DRIFT_PPM, align_clocks, correct_times
+from timesink.analyses.ranks.rank_set import (
     RankSet,
-    clock_rows,
-    rank_rows,
     ranks_of_traces,
     set_fitness,
     set_notes,
     steps_in_detail,
 )
-from timesink.analyses.ranks.clocks import MAX_DRIFT_PPM, align_clocks, correct_times
+from timesink.analyses.ranks.tables import clock_rows, rank_rows
 from timesink.answers.analysis.document import analysis_document
 from timesink.answers.analysis.report import analyze_opened
 from timesink.answers.fitness import fitness_sections
@@ -161,7 +161,7 @@ class TestDriftOfClocks:
     def test_it_is_a_reason_of_the_set(self):
         ranks = as_set({"rank0": rank_trace(0, 0), "rank1": rank_trace(0, 0)})
         clocks = align_clocks(collective_ends(23_875.0, 1_000.0), {0: None, 1: None})
-        vars(ranks)["analysis"] = replace(ranks.analysis, clocks=clocks)
+        vars(ranks)["analysis"] = structs.replace(ranks.analysis, clocks=clocks)
         assert [reason.code for reason in set_fitness(ranks).reasons] == ["clocks_not_aligned"]
         assert not set_fitness(ranks).answers(RANKS)
         assert "cannot be aligned" in set_fitness(ranks).reasons[0].sentence

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from polars.testing import assert_frame_equal
 
 import timesink
@@ -22,8 +22,9 @@ from timesink.analyses.ranks.summary import (
     summarise_rank,
     to_parquet,
 )
-from timesink.lab.ranks import Plan, ranks_and_truth
 from timesink.model.health import HealthEntry
+from timesink_lab.ranks.generated import ranks_and_truth
+from timesink_lab.ranks.plan import Plan
 
 
 def assert_same(actual: RankSummary, expected: RankSummary) -> None:

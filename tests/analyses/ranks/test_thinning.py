@@ -16,8 +16,9 @@ from timesink.analyses.ranks.summary import (
     thinned_to,
     within_limits,
 )
-from timesink.lab.ranks import Plan, Straggler, ranks_and_truth
 from timesink.model.trace import Trace
+from timesink_lab.ranks.generated import ranks_and_truth
+from timesink_lab.ranks.plan import Plan, Straggler
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +64,7 @@ def test_functions_are_of_the_same_steps(run: dict[int, Trace]):
 def test_the_straggler_is_found_all_the_same(run: dict[int, Trace]):
     ranks = {rank: thinned_summary(trace) for rank, trace in run.items()}
     analysis = analyse_ranks(ranks)
-    assert [(straggler.rank, straggler.cause) for straggler in analysis.stragglers] == [
+    assert [(straggler.rank, straggler.id) for straggler in analysis.stragglers] == [
         (2, "data_loading")
     ]
     workers = {str(at): summary.worker for at, summary in ranks.items()}

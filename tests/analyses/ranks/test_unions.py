@@ -10,11 +10,13 @@ import pytest
 
 import timesink
 from timesink.analyses.device_utilisation import overlap_by_step
-from timesink.analyses.ranks import rank_rows, ranks_of_traces
+from timesink.analyses.ranks.rank_set import ranks_of_traces
+from timesink.analyses.ranks.tables import rank_rows
 from timesink.analyses.steps import find_steps, is_communication
-from timesink.lab.ranks import Plan, Straggler, ranks_and_truth
 from timesink.model.trace import Trace
 from timesink.model.vendors import is_collective_call
+from timesink_lab.ranks.generated import ranks_and_truth
+from timesink_lab.ranks.plan import Plan, Straggler
 
 SHARES = ("exposed_communication_ns", "overlap_ns", "idle_ns")
 COMMUNICATING = (

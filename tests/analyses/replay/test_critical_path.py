@@ -9,8 +9,9 @@ import pytest
 import timesink
 from builders import complete
 from cases import MAIN, OTHER, PID, STEP, K, O, R, host_event, read
-from timesink.analyses.replay import play, replay_graph
 from timesink.analyses.replay.critical_path import critical_path, slack
+from timesink.analyses.replay.graph import replay_graph
+from timesink.analyses.replay.play import play
 from timesink.model.trace import Trace
 
 

@@ -11,17 +11,11 @@ import pytest
 import timesink
 from builders import complete
 from cases import MAIN, OTHER, STEP, K, O, R, host_event, read
-from timesink.analyses.replay import (
-    Played,
-    ReplayGraph,
-    play,
-    replay_graph,
-    step_lengths,
-    work_so_far,
-)
 from timesink.analyses.replay.changes import parse_change
 from timesink.analyses.replay.critical_path import path_kinds, path_table, played_run
+from timesink.analyses.replay.graph import ReplayGraph, replay_graph
 from timesink.analyses.replay.own_clock import moved_timeline
+from timesink.analyses.replay.play import Played, play, step_lengths, work_so_far
 from timesink.analyses.replay.prediction import predict, program_of
 from timesink.analyses.steps import find_steps
 from timesink.model.trace import Trace

@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 import timesink
 from loaded_cycles import LOADER, US, Piece, cycles, pieces
 from timelines import patient
-from timesink.analyses.replay import play, prediction, replay_graph
+from timesink.analyses.replay import prediction
 from timesink.analyses.replay.changes import AskedChange, change_of
+from timesink.analyses.replay.graph import replay_graph
 from timesink.analyses.replay.own_clock import OwnClock, StepTime
+from timesink.analyses.replay.play import play
 from timesink.analyses.replay.prediction import best_changes, predict, program_of
 from timesink.analyses.replay.what_if import Scenario, step_ns
 from timesink.errors import UsageError

@@ -21,10 +21,10 @@ from cases import MAIN, PID, read
 from timesink.analyses.device_activities import device_activities
 from timesink.analyses.links import link_launches, origin_rows
 from timesink.analyses.operators import operator_table
-from timesink.analyses.replay import recorded_play, step_lengths
 from timesink.analyses.replay.changes import parse_change
 from timesink.analyses.replay.critical_path import path_table
 from timesink.analyses.replay.own_clock import own_clock
+from timesink.analyses.replay.play import recorded_play, step_lengths
 from timesink.analyses.replay.prediction import predict, program_of
 from timesink.analyses.steps import find_steps
 from timesink.analyses.work.efficiency import efficiency

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from cases import MAIN, STEP, C, K, O, R, host_event, read
 from loaded_cycles import IN_PROCESSES, LOADER, US, Piece, cycles, pieces
 from timelines import patient, random_traces
-from timesink.analyses.replay import play, replay_graph
 from timesink.analyses.replay.changes import parse_change
+from timesink.analyses.replay.graph import replay_graph
+from timesink.analyses.replay.play import play
 from timesink.analyses.replay.what_if import Scenario, apply_change, cycle_ns, named_by
 from timesink.errors import UsageError
 from timesink.model.trace import Trace

@@ -17,7 +17,7 @@ from timesink.analyses.kernels.calls import kernel_calls
 from timesink.analyses.kernels.peaks import DevicePeaks, choose_peaks
 from timesink.analyses.kernels.roofline import COLUMNS, roofline, why_no_roofline
 from timesink.model.trace import Device
-from timesink.recorder.ncu import ROOFLINE
+from timesink.recorder.ncu.plan import ROOFLINE
 
 SIMPLE = DevicePeaks(
     "simple",

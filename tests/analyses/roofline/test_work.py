@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from measured_kernels import launch, trace_of_launches
 from timesink.analyses.kernels.launch_work import counted_work, role_of
-from timesink.recorder.ncu import ROOFLINE, UTILISATION
+from timesink.recorder.ncu.plan import ROOFLINE, UTILISATION
 
 TENSOR = "sm__ops_path_tensor"
 THREAD = "sm__sass_thread_inst_executed_op"

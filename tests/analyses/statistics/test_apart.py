@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from timesink.analyses.statistics.drift import apart, mean_changes
+from timesink.analyses.statistics.mean_changes import apart, mean_changes
 
 RISING = np.linspace(1.0, 1.6, 12)[:, None]
 

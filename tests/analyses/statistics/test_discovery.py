@@ -8,7 +8,7 @@ import scipy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timesink.analyses.statistics import false_discovery
+from timesink.analyses.statistics.significance import false_discovery
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=40))

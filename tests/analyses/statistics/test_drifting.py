@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timesink.analyses.statistics import ALPHA
-from timesink.analyses.statistics.drift import mean_changes, without_outliers
+from timesink.analyses.statistics.mean_changes import mean_changes
+from timesink.analyses.statistics.robust import without_outliers
+from timesink.analyses.statistics.significance import ALPHA
 
 
 def column(*values: float) -> np.ndarray:

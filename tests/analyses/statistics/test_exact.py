@@ -8,12 +8,7 @@ from math import comb
 import numpy as np
 import pytest
 
-from timesink.analyses.statistics.exact import (
-    fewest_steps,
-    least_p,
-    ratio_limits,
-    separated_steps,
-)
+from timesink.analyses.statistics.exact import fewest_steps, least_p, ratio_limits, separated_steps
 
 BASE = np.array([75.5, 77.0, 76.2, 78.9, 80.1, 81.1])
 LATE = np.array([100.0, 122.0, 166.0, 82.0, 107.0, 166.0])

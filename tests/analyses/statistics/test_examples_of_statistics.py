@@ -4,31 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from timesink.analyses.statistics import (
-    false_discovery,
-    moments,
-    moments_with_zeros,
-    permutation_p,
-    rank_p,
-    rank_test,
+from timesink.analyses.statistics.autocorrelation import (
+    cosines,
+    pooled_autocorrelation,
+    variance_of_mean,
+)
+from timesink.analyses.statistics.change_points import regime_p, segments, warm_up
+from timesink.analyses.statistics.mean_changes import apart, intervals, mean_changes
+from timesink.analyses.statistics.moments import moments, moments_with_zeros, sums
+from timesink.analyses.statistics.permutation import permutation_p, trimmed_mean
+from timesink.analyses.statistics.rank_tests import rank_p, rank_test
+from timesink.analyses.statistics.robust import without_outliers
+from timesink.analyses.statistics.significance import false_discovery
+from timesink.analyses.statistics.student_t import (
     student_t_quantile,
-    sums,
-    trimmed_mean,
     two_sided_p,
     welch_interval,
     welch_p,
-)
-from timesink.analyses.statistics.drift import (
-    apart,
-    cosines,
-    intervals,
-    mean_changes,
-    pooled_autocorrelation,
-    regime_p,
-    segments,
-    variance_of_mean,
-    warm_up,
-    without_outliers,
 )
 
 

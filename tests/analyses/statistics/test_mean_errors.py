@@ -5,7 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from timesink.analyses.statistics.drift import cosines, pooled_autocorrelation, variance_of_mean
+from timesink.analyses.statistics.autocorrelation import (
+    cosines,
+    pooled_autocorrelation,
+    variance_of_mean,
+)
 
 NO_CORRELATION = np.array([0.0])
 

@@ -11,7 +11,7 @@ import scipy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timesink.analyses.statistics import permutation_p, trimmed_mean
+from timesink.analyses.statistics.permutation import permutation_p, trimmed_mean
 
 NUMBERS = st.lists(st.integers(0, 20).map(float), min_size=4, max_size=5).map(np.array)
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from timesink.analyses.statistics.drift import regime_p, segments, warm_up
+from timesink.analyses.statistics.change_points import regime_p, segments, warm_up
 
 
 def level(mean: float, number: int, seed: int = 1) -> list[float]:

@@ -9,14 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timesink.analyses.statistics import (
-    Moments,
-    moments,
-    moments_with_zeros,
-    rank_p,
-    rank_test,
+from timesink.analyses.statistics.moments import Moments, moments, moments_with_zeros, sums
+from timesink.analyses.statistics.rank_tests import rank_p, rank_test
+from timesink.analyses.statistics.student_t import (
     student_t_quantile,
-    sums,
     two_sided_p,
     welch_interval,
     welch_p,

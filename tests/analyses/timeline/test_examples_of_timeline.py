@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 import timesink
-from timesink.analyses.timeline import layout_of, stack_rows, whole_layout
+from timesink.analyses.timeline.lanes import stack_rows
+from timesink.analyses.timeline.layout import layout_of, whole_layout
 from timesink.analyses.timeline.levels import (
     Level,
     Points,

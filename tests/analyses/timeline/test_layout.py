@@ -13,7 +13,7 @@ from hypothesis import given
 import builders
 import timesink
 from timelines import patient, random_traces, trace_of
-from timesink.analyses.timeline import WholeLayout, layout_of, whole_layout
+from timesink.analyses.timeline.layout import WholeLayout, layout_of, whole_layout
 from timesink.model.trace import Trace
 
 

@@ -11,7 +11,7 @@ import pytest
 import timesink
 from timesink.analyses.columns import device_columns, host_columns, start_and_end
 from timesink.analyses.replay.own_clock import own_clock, own_timeline
-from timesink.analyses.timeline import layout_of
+from timesink.analyses.timeline.layout import layout_of
 from timesink.analyses.timeline.overlays import (
     WAYS,
     path_levels,

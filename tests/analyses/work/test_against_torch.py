@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from operator_calls import work
-from timesink.analyses.work import Tensor, Work
+from timesink.analyses.work.arguments import Tensor
+from timesink.analyses.work.formulas import Work
 
 torch = pytest.importorskip("torch")
 aten = torch.ops.aten

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from operator_calls import call_arguments, half, single, work
-from timesink.analyses.work import Tensor, work_of
+from timesink.analyses.work.arguments import Tensor
 from timesink.analyses.work.attention import Mask
+from timesink.analyses.work.formulas import work_of
 
 
 def flash(q, k, v, *, causal=False, left=None, right=None):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from timesink.analyses.work import CallArguments, KernelLaunch, RunFacts, Tensor, Work, work_of
+from timesink.analyses.work.arguments import CallArguments, KernelLaunch, RunFacts, Tensor
+from timesink.analyses.work.formulas import Work, work_of
 
 EIGHT = RunFacts(world_size=8)
 SMALL, LARGE = Tensor((1000,), "float"), Tensor((8000,), "float")

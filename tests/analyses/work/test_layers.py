@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from operator_calls import call_arguments, half, single, work
-from timesink.analyses.work import CallArguments, Tensor, work_of
 from timesink.analyses.work import __file__ as formula_file
-from timesink.model import csv_rows
+from timesink.analyses.work.arguments import CallArguments, Tensor
+from timesink.analyses.work.formulas import work_of
+from timesink.model.data_files import csv_rows
 
 
 def test_a_depthwise_convolution_has_its_known_work():

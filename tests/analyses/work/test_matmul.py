@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from operator_calls import call_arguments, half, single, work
-from timesink.analyses.work import CallArguments, Tensor, work_of
+from timesink.analyses.work.arguments import CallArguments, Tensor
+from timesink.analyses.work.formulas import work_of
 
 
 def byte(*shape: int) -> Tensor:

@@ -6,7 +6,8 @@ import math
 
 import pytest
 
-from timesink.analyses.work import CallArguments, KernelLaunch, RunFacts, Tensor, Work, work_of
+from timesink.analyses.work.arguments import CallArguments, KernelLaunch, RunFacts, Tensor
+from timesink.analyses.work.formulas import Work, work_of
 
 PARAMETERS = tuple(Tensor(shape, "float") for shape in ((1000, 1000), (1000,), (512, 512)))
 ELEMENTS = sum(parameter.elements for parameter in PARAMETERS)

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 import timesink
-from timesink.analyses.work import REGISTERED, CallArguments, formula_of, parse_inputs, work_of
+from timesink.analyses.work.arguments import CallArguments, parse_inputs
+from timesink.analyses.work.formulas import REGISTERED, formula_of, work_of
 from timesink.analyses.work.own_formulas import load_formulas
 from timesink.errors import TimesinkError, UnreadableError, UsageError
 

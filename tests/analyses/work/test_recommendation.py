@@ -4,14 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from timesink.analyses.work import (
-    CallArguments,
-    RunFacts,
-    Work,
-    parse_inputs,
-    parse_values,
-    work_of,
-)
+from timesink.analyses.work.arguments import CallArguments, RunFacts, parse_inputs, parse_values
+from timesink.analyses.work.formulas import Work, work_of
 
 
 def recorded_work(name: str, dims: str, types: str, values: str = "") -> Work | None:

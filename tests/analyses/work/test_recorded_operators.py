@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from timesink.analyses.work import CallArguments, Work, parse_inputs, parse_values, work_of
+from timesink.analyses.work.arguments import CallArguments, parse_inputs, parse_values
+from timesink.analyses.work.formulas import Work, work_of
 
 torch = pytest.importorskip("torch")
 

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
-from timesink.analyses import work as registry
-from timesink.analyses.work import (
+from timesink.analyses.work import formulas as registry
+from timesink.analyses.work.arguments import (
     CallArguments,
     KernelLaunch,
     RunFacts,
     Tensor,
-    Work,
     parse_inputs,
-    work_of,
 )
+from timesink.analyses.work.formulas import Work, work_of
 
 BF16, FP8, FLOAT, INT, LONG = "c10::BFloat16", "c10::Float8_e4m3fn", "float", "int", "long int"
 BYTE = "unsigned char"

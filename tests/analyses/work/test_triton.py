@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from timesink.analyses.work import CallArguments, Tensor, Work, work_of
+from timesink.analyses.work.arguments import CallArguments, Tensor
+from timesink.analyses.work.formulas import Work, work_of
 from timesink.analyses.work.fused import fused_operators
 
 BF16 = "c10::BFloat16"

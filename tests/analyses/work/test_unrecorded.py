@@ -6,14 +6,8 @@ import itertools
 
 import pytest
 
-from timesink.analyses.work import (
-    CallArguments,
-    KernelLaunch,
-    RunFacts,
-    Tensor,
-    _built_in,
-    work_of,
-)
+from timesink.analyses.work.arguments import CallArguments, KernelLaunch, RunFacts, Tensor
+from timesink.analyses.work.formulas import _built_in, work_of
 
 GRID = "void at::native::index_elementwise_kernel<128, 4, at::native::gpu_index_kernel<...> >"
 ROWS = "void at::native::vectorized_gather_kernel<16, long>(char*, char*)"

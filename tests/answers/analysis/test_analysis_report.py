@@ -9,12 +9,14 @@ from functools import cache
 from typing import Any
 
 import pytest
+from msgspec import to_builtins
 
 import timesink
 from builders import DIALECTS, kineto
 from cases import ALLOC, DATA_LOADER, MODULE, STEP, C, K, O, R, read, read_document
 from rank_sets import as_set
 from timesink.analyses.steps import PARTS
+from timesink.answers.analysis.finding_values import FindingJson
 from timesink.answers.analysis.report import SCHEMA, Analysis
 from timesink.answers.views import VIEWS, find_view
 from timesink.errors import TimesinkError, UsageError
@@ -201,7 +203,9 @@ class TestSections:
 
     def test_findings_are_the_findings(self, answer: dict[str, Any]):
         analysis = Analysis(full_trace())
-        assert answer["findings"] == [finding.to_dict() for finding in analysis.findings]
+        assert answer["findings"] == [
+            to_builtins(FindingJson.of(finding)) for finding in analysis.findings
+        ]
 
 
 class TestTables:

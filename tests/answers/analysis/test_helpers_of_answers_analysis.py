@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import timesink
-from timesink.answers.analysis.report import analyze_opened
-from timesink.answers.analysis.step_choice import missing_steps, step_choice
+from timesink.answers.analysis.report import analyze_opened, missing_steps, step_choice
 
 
 def test_step_choice() -> None:

@@ -6,7 +6,6 @@ import tempfile
 from pathlib import Path
 
 import timesink
-from timesink.answers.comparison.baselines import list_baselines, unsaved_baseline
 from timesink.comparison.gate.baseline_store import (
     FolderStore,
     RemoteStore,
@@ -14,8 +13,10 @@ from timesink.comparison.gate.baseline_store import (
     checked_name,
     facts_of,
     is_reference,
+    list_baselines,
     reference,
     store_at,
+    unsaved_baseline,
 )
 
 

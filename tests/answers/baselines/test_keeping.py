@@ -11,17 +11,18 @@ import pytest
 
 import timesink
 from compared_runs import SLOW_CLOCK, process_table, rank_fields, write_table, write_timeline
-from timesink.answers.comparison.baselines import (
+from timesink.answers.comparison.report import compare
+from timesink.comparison.gate import baseline_store as baseline
+from timesink.comparison.gate import baseline_store as content
+from timesink.comparison.gate.baseline_store import (
     list_baselines,
     load_baseline,
     remove_baseline,
     save_baseline,
 )
-from timesink.answers.comparison.work import compare
-from timesink.comparison.gate import baseline_store as baseline
-from timesink.comparison.gate import baseline_store as content
-from timesink.comparison.inputs import ProcessedRun, SideReadOptions
+from timesink.comparison.inputs import SideReadOptions
 from timesink.comparison.prefetch import CycleSearch
+from timesink.comparison.results import Run
 from timesink.errors import NotFoundError, OutputError, TimesinkError, UnreadableError, UsageError
 from timesink.sources.kept_answers import Tables
 
@@ -309,7 +310,7 @@ def test_fields_this_version_does_not_know_are_said(pair, tmp_path, monkeypatch)
     store = tmp_path / "store"
     tables_of = content.tables_of
 
-    def with_more(run: ProcessedRun) -> Tables:
+    def with_more(run: Run) -> Tables:
         tables = tables_of(run)
         for anatomy in tables.about["anatomies"].values():
             anatomy["values"]["colour"] = "blue"

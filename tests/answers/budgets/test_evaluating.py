@@ -17,27 +17,25 @@ from compared_runs import (
     write_table,
     write_timeline,
 )
-from timesink.answers.comparison.baselines import save_baseline
 from timesink.answers.comparison.budget_file import load_budgets, starting_budgets
 from timesink.answers.comparison.budgets import evaluate
-from timesink.answers.comparison.pairing import Compared
-from timesink.answers.comparison.report import Comparison
-from timesink.answers.comparison.work import compare
+from timesink.answers.comparison.report import ComparisonAnswer, PairAnswer, compare
+from timesink.comparison.gate.baseline_store import save_baseline
 from timesink.comparison.results import Workload
 from timesink.model.findings import Finding
 
 
-def budgets(folder: Path, text: str, comparison: Comparison) -> list[Finding]:
+def budgets(folder: Path, text: str, comparison: ComparisonAnswer) -> list[Finding]:
     path = folder / "budgets.toml"
     path.write_text(text)
     return list(evaluate(load_budgets(path), comparison))
 
 
-def states(folder: Path, text: str, comparison: Comparison) -> list[str]:
+def states(folder: Path, text: str, comparison: ComparisonAnswer) -> list[str]:
     return [result.outcome for result in budgets(folder, text, comparison)]
 
 
-def two_runs(folder: Path, slow: float = 1.0, **options: Any) -> Comparison:
+def two_runs(folder: Path, slow: float = 1.0, **options: Any) -> ComparisonAnswer:
     return compare(
         write_timeline(folder / "base.json", cycles=12, **options),
         write_timeline(folder / "new.json", cycles=12, slow=slow, **options),
@@ -51,7 +49,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def slower(files: Path) -> Comparison:
+def slower(files: Path) -> ComparisonAnswer:
     """Kernels take half as long again: `aten::gemm` 161 → 241.5 us per cycle, half in a module."""
     sides = (("base", 1.0), ("new", 1.5))
     paths = [write(files / f"{side}.json", with_modules(slow)) for side, slow in sides]
@@ -59,7 +57,7 @@ def slower(files: Path) -> Comparison:
 
 
 @pytest.fixture(scope="module")
-def same(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
+def same(tmp_path_factory: pytest.TempPathFactory) -> ComparisonAnswer:
     return two_runs(tmp_path_factory.mktemp("same"))
 
 
@@ -154,11 +152,11 @@ def test_cycle(slower, tmp_path):
     assert (most.name, increase.name) == ("cycle max", "cycle max_increase")
 
 
-def of_rank(rank: int, comparison: Comparison) -> Compared:
+def of_rank(rank: int, comparison: ComparisonAnswer) -> PairAnswer:
     """Its only pair as that of a rank."""
     (pair,) = comparison.pairs
     base, new = (replace(role, rank=rank) for role in (pair.pair.base, pair.pair.new))
-    return replace(pair, pair=replace(pair.pair, base=base, new=new))
+    return replace(pair, base=base, new=new)
 
 
 def test_the_worst_rank_is_named(same, slower, tmp_path):
@@ -198,7 +196,7 @@ def test_what_one_side_did_not_record_does_not_pass(slower, same, tmp_path, reco
     other_side = {"base": "new run", "new": "base"}[recorded_in]
     (pair,) = same.pairs
     with_modules_ = replace(pair.pair, **{recorded_in: getattr(slower.pair, recorded_in)})
-    compared = replace(same, pairs=(replace(pair, pair=with_modules_),))
+    compared = replace(same, pairs=(with_modules_,))
     text = '[modules]\n"Net_0" = { max = "1 us", max_increase = "5%" }'
     results = budgets(tmp_path, text, compared)
     assert [result.outcome for result in results] == states_of
@@ -266,7 +264,7 @@ def test_unequal_work_has_no_increase(slower, tmp_path):
     unequal = Workload(
         comparable=False, reasons=("One side has twice the layers.",), work_ratio=None
     )
-    comparison = replace(slower, pairs=(replace(pair, pair=replace(pair.pair, workload=unequal)),))
+    comparison = replace(slower, pairs=(replace(pair, workload=unequal),))
     text = '[operators]\n"aten::gemm" = { max = "1 s", max_increase = "10%" }'
     most, increase = budgets(tmp_path, text, comparison)
     assert (most.outcome, increase.outcome) == ("passed", "unjudged")

@@ -14,9 +14,7 @@ from compared_runs import process_table, write_table
 from timesink.answers.comparison.budget_file import load_budgets
 from timesink.answers.comparison.budgets import evaluate
 from timesink.answers.comparison.gate_result import gate_of
-from timesink.answers.comparison.pairing import Compared
-from timesink.answers.comparison.report import Comparison
-from timesink.answers.comparison.work import compare
+from timesink.answers.comparison.report import ComparisonAnswer, PairAnswer, compare
 from timesink.model.findings import Finding
 
 EVERY = """
@@ -28,13 +26,13 @@ device_time = "1%"
 """
 
 
-def checks(folder: Path, text: str, comparison: Comparison) -> dict[str, Finding]:
+def checks(folder: Path, text: str, comparison: ComparisonAnswer) -> dict[str, Finding]:
     path = folder / "budgets.toml"
     path.write_text(text)
     return {result.name: result for result in evaluate(load_budgets(path), comparison)}
 
 
-def outcomes(folder: Path, text: str, comparison: Comparison) -> dict[str, str]:
+def outcomes(folder: Path, text: str, comparison: ComparisonAnswer) -> dict[str, str]:
     return {name: result.outcome for name, result in checks(folder, text, comparison).items()}
 
 
@@ -66,7 +64,7 @@ def write_recording(
     return write(path, kineto(events))
 
 
-def pair(folder: Path, base: dict[str, Any], new: dict[str, Any]) -> Comparison:
+def pair(folder: Path, base: dict[str, Any], new: dict[str, Any]) -> ComparisonAnswer:
     sides = (
         write_recording(folder / "base.json", **base),
         write_recording(folder / "new.json", **new),
@@ -75,45 +73,45 @@ def pair(folder: Path, base: dict[str, Any], new: dict[str, Any]) -> Comparison:
 
 
 @pytest.fixture(scope="module")
-def same(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
+def same(tmp_path_factory: pytest.TempPathFactory) -> ComparisonAnswer:
     return pair(tmp_path_factory.mktemp("same"), {}, {})
 
 
 @pytest.fixture(scope="module")
-def more(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
+def more(tmp_path_factory: pytest.TempPathFactory) -> ComparisonAnswer:
     """One more `.item()` per step."""
     return pair(tmp_path_factory.mktemp("more"), {}, {"items": 2})
 
 
 @pytest.fixture(scope="module")
-def other_kernel(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
+def other_kernel(tmp_path_factory: pytest.TempPathFactory) -> ComparisonAnswer:
     """Another kernel that takes as long, and 32 MiB more."""
     new = {"gemm": "other_kernel", "peak": 2**30 + 2**25}
     return pair(tmp_path_factory.mktemp("replaced"), {"peak": 2**30}, new)
 
 
 @pytest.fixture(scope="module")
-def slower(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
+def slower(tmp_path_factory: pytest.TempPathFactory) -> ComparisonAnswer:
     """A kernel that takes 1 % longer; only the base knows its memory."""
     return pair(tmp_path_factory.mktemp("slower"), {"peak": 5}, {"gemm_us": 80 * 1.01})
 
 
 @pytest.fixture(scope="module")
-def slow(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
+def slow(tmp_path_factory: pytest.TempPathFactory) -> ComparisonAnswer:
     """A kernel that takes 4 % longer."""
     return pair(tmp_path_factory.mktemp("slow"), {}, {"gemm_us": 80 * 1.04})
 
 
-def of_rank(rank: int, comparison: Comparison) -> Compared:
+def of_rank(rank: int, comparison: ComparisonAnswer) -> PairAnswer:
     """Its only pair as that of a rank."""
     (only_pair,) = comparison.pairs
     base, new = (replace(role, rank=rank) for role in (only_pair.pair.base, only_pair.pair.new))
-    return replace(only_pair, pair=replace(only_pair.pair, base=base, new=new))
+    return replace(only_pair, base=base, new=new)
 
 
 class TestOneEdit:
     def test_one_more_item_per_cycle_is_caught_by_every_count(
-        self, tmp_path: Path, more: Comparison
+        self, tmp_path: Path, more: ComparisonAnswer
     ):
         results = checks(tmp_path, EVERY, more)
         assert {result.outcome for result in results.values()} == {"failed"}
@@ -123,14 +121,14 @@ class TestOneEdit:
         assert results["bytes_copied"].sentence == "4 → 8 B copied per step (+4 B); limit +0."
 
     def test_a_replaced_kernel_is_caught_by_the_program_alone(
-        self, tmp_path: Path, other_kernel: Comparison
+        self, tmp_path: Path, other_kernel: ComparisonAnswer
     ):
         states = outcomes(tmp_path, EVERY, other_kernel)
         assert states.pop("program") == "failed"
         assert {*states.values()} == {"passed"}
 
     def test_equal_runs_pass_and_the_gate_leads_with_what_is_certain(
-        self, tmp_path: Path, same: Comparison
+        self, tmp_path: Path, same: ComparisonAnswer
     ):
         gate = gate_of(same, None, [*checks(tmp_path, EVERY, same).values()])
         assert gate.outcome == "passed"
@@ -140,7 +138,7 @@ class TestOneEdit:
         ]
         assert [check.kind for check in gate.checks][-2:] == ["cycle time", "recordings"]
 
-    def test_without_limits_the_gate_tells_the_same(self, more: Comparison):
+    def test_without_limits_the_gate_tells_the_same(self, more: ComparisonAnswer):
         gate = gate_of(more)
         assert gate.outcome == "passed"
         assert gate.leading[0].startswith("The program changed: ")
@@ -150,7 +148,7 @@ class TestOneEdit:
         ("limit", "outcome"), [('"+1"', "passed"), ('"100%"', "passed"), ('"49%"', "failed")]
     )
     def test_some_more_may_be_allowed(
-        self, tmp_path: Path, more: Comparison, limit: str, outcome: str
+        self, tmp_path: Path, more: ComparisonAnswer, limit: str, outcome: str
     ):
         assert outcomes(tmp_path, f"launches = {limit}", more) == {"launches": outcome}
 
@@ -173,7 +171,7 @@ class TestNotDecided:
         both = pair(tmp_path, {"items": uneven}, {"items": uneven})
         assert outcomes(tmp_path, 'syncs = "+0"', both) == {"syncs": "passed"}
 
-    def test_what_to_record_is_named(self, tmp_path: Path, slower: Comparison):
+    def test_what_to_record_is_named(self, tmp_path: Path, slower: ComparisonAnswer):
         results = checks(tmp_path, 'peak_memory = "2%"', slower)
         assert results["peak_memory"].outcome == "unjudged"
         assert results["peak_memory"].sentence == (
@@ -198,12 +196,14 @@ class TestNotDecided:
         assert ("timesink ab --base" in result.sentence) == (outcome == "unjudged")
 
 
-def test_peak_memory(tmp_path: Path, other_kernel: Comparison):
+def test_peak_memory(tmp_path: Path, other_kernel: ComparisonAnswer):
     assert outcomes(tmp_path, 'peak_memory = "2%"', other_kernel) == {"peak_memory": "failed"}
     assert outcomes(tmp_path, 'peak_memory = "+32 MiB"', other_kernel) == {"peak_memory": "passed"}
 
 
-def test_of_several_ranks_the_worst_is_told(tmp_path: Path, same: Comparison, more: Comparison):
+def test_of_several_ranks_the_worst_is_told(
+    tmp_path: Path, same: ComparisonAnswer, more: ComparisonAnswer
+):
     both = replace(same, pairs=(of_rank(0, same), of_rank(1, more)))
     results = checks(tmp_path, 'syncs = "+0"\nprogram = "same"', both)
     assert results["program"].outcome == results["syncs"].outcome == "failed"

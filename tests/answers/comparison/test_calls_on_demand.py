@@ -10,7 +10,7 @@ from polars.testing import assert_frame_equal
 
 import timesink
 from builders import training_trace, write
-from timesink.analyses.behaviour import cycle_places
+from timesink.analyses.behaviour import recorded_anatomy
 
 
 def calls(path: Path) -> pl.DataFrame:
@@ -25,7 +25,7 @@ def test_a_comparison_alone_does_not_look_for_them(tmp_path: Path, monkeypatch):
     def refuse(*_: object, **__: object) -> None:
         pytest.fail("nobody asked for calls")
 
-    monkeypatch.setattr(cycle_places, "call_rows", refuse)
+    monkeypatch.setattr(recorded_anatomy, "call_rows", refuse)
     assert timesink.compare(path, path).pairs
 
 

@@ -20,9 +20,9 @@ from compared_runs import (
     write_table,
     write_timeline,
 )
-from timesink.answers.comparison import work
-from timesink.answers.comparison.report import Comparison
-from timesink.comparison.results import FAMILIES, ROWS, TIMES, ProcessSteps
+from timesink.answers.comparison.report import ComparisonAnswer
+from timesink.comparison import compare_runs
+from timesink.comparison.results import FAMILIES, ROWS, TIMES, Process
 from timesink.comparison.steps.verdict import compare_roles
 from timesink.errors import NotFoundError, TimesinkError, UnreadableError, UsageError
 from timesink.formats.parquet_folder import export_folder
@@ -38,12 +38,12 @@ def _who_meets_whom(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPa
     """Is what most of these ask: their pairs say nothing but that."""
     if "pair_measures" not in request.fixturenames:
         monkeypatch.setattr(
-            work,
+            compare_runs,
             "compare_roles",
             lambda base, new, kind, **_: pair_of(base=base, new=new, kind=kind),
         )
         # Nor is it how ranks wait for each other: see test_rank_sets.py.
-        monkeypatch.setattr(work.rank_sets, "compared_sets", lambda _: (None, []))
+        monkeypatch.setattr(compare_runs.rank_changes, "compared_sets", lambda _: (None, []))
 
 
 @pytest.fixture(scope="module")
@@ -62,13 +62,13 @@ def case(cases: Path) -> Path:
     return cases / "one" / "case"
 
 
-def kernel_ns(role: ProcessSteps) -> float:
+def kernel_ns(role: Process) -> float:
     """What the matrix product takes, in all cycles."""
     rows = role.behaviour.filter(pl.col("function") == "gemm_kernel")
     return float(rows["dur_ns"].sum())
 
 
-def pids(comparison: Comparison) -> list[tuple[str, str, str]]:
+def pids(comparison: ComparisonAnswer) -> list[tuple[str, str, str]]:
     return [(pair.pair.kind, pair.pair.base.pid, pair.pair.new.pid) for pair in comparison.pairs]
 
 
@@ -541,11 +541,11 @@ def roles(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 @pytest.fixture(scope="module")
-def role_comparison(roles: list[Path]) -> Comparison:
+def role_comparison(roles: list[Path]) -> ComparisonAnswer:
     return timesink.compare(*roles)
 
 
-def clusters(comparison: Comparison) -> list[set[str]]:
+def clusters(comparison: ComparisonAnswer) -> list[set[str]]:
     exploration = comparison.exploration
     assert exploration is not None
     return [
@@ -554,7 +554,7 @@ def clusters(comparison: Comparison) -> list[set[str]]:
     ]
 
 
-def test_many_files_are_explored(role_comparison: Comparison) -> None:
+def test_many_files_are_explored(role_comparison: ComparisonAnswer) -> None:
     assert sorted(map(sorted, clusters(role_comparison))) == [
         [f"ill_{number}_{100 + number}" for number in range(3)],
         [f"well_{number}_{100 + number}" for number in range(3)],
@@ -564,7 +564,9 @@ def test_many_files_are_explored(role_comparison: Comparison) -> None:
     assert role_comparison.headline == "6 processes form 2 groups that behave differently."
 
 
-def test_exploring_does_not_depend_on_order(roles: list[Path], role_comparison: Comparison) -> None:
+def test_exploring_does_not_depend_on_order(
+    roles: list[Path], role_comparison: ComparisonAnswer
+) -> None:
     other = timesink.compare(*reversed(roles), explore=True)
     assert role_comparison.to_dict()["exploration"] == other.to_dict()["exploration"]
 
@@ -667,7 +669,7 @@ def test_names_that_are_no_text_are_said(tmp_path: Path) -> None:
     assert answer["pairs"][0]["identifier"] == "caf\\xe9 vs caf\\xe9"
 
 
-def test_json_of_many_roles(role_comparison: Comparison) -> None:
+def test_json_of_many_roles(role_comparison: ComparisonAnswer) -> None:
     answer = json.loads(role_comparison.to_json())
     exploration = answer["exploration"]
     assert [len(row) for row in exploration["distances"]] == [6] * 6
@@ -685,7 +687,7 @@ def test_json_of_many_roles(role_comparison: Comparison) -> None:
 
 
 @pytest.mark.usefixtures("pair_measures")
-def test_every_key_of_the_json_is_described(case: Path, role_comparison: Comparison) -> None:
+def test_every_key_of_the_json_is_described(case: Path, role_comparison: ComparisonAnswer) -> None:
     page = (Path(__file__).parents[3] / "docs" / "comparison_json.md").read_text(encoding="utf-8")
     answers = [timesink.compare(case), role_comparison]
     tables = (ROWS, TIMES, FAMILIES)

@@ -16,13 +16,12 @@ from compared import pair_of
 from timesink.analyses.behaviour.table import behaviour_table
 from timesink.analyses.cycles.search import find_cycles
 from timesink.analyses.work.cycle_work import process_work
-from timesink.answers.comparison.baselines import save_baseline
 from timesink.answers.comparison.document import comparison_document
 from timesink.answers.comparison.efficiency import efficiency_section, efficiency_values
 from timesink.answers.comparison.gate import comment_md
-from timesink.answers.comparison.report import Comparison
-from timesink.answers.comparison.work import compare
-from timesink.comparison.results import ProcessSteps
+from timesink.answers.comparison.report import ComparisonAnswer, compare
+from timesink.comparison.gate.baseline_store import save_baseline
+from timesink.comparison.results import Process
 from timesink.comparison.steps.efficiency import EfficiencyChange, efficiency_change
 from timesink.errors import TimesinkError
 from timesink.model.trace import Trace
@@ -73,30 +72,30 @@ def recording(path: Path, **options: Any) -> Path:
 
 
 @cache
-def side(**options: Any) -> ProcessSteps:
+def side(**options: Any) -> Process:
     return role_of(read_document(document(**options)))
 
 
-def role_of(trace: Trace) -> ProcessSteps:
+def role_of(trace: Trace) -> Process:
     """The process of a recording, with what efficiency is told from."""
     cycles = find_cycles(trace)
     table = behaviour_table(trace, cycles).table
     (pid,) = table["pid"].unique().to_list()
     work = process_work(trace, cycles).get(pid)
-    return ProcessSteps("base", "base.json", pid, table, work=work)
+    return Process("base", "base.json", pid, table, work=work)
 
 
 def change_between(
     base: dict[str, Any], new: dict[str, Any], peaks: str | None = None
 ) -> EfficiencyChange | None:
-    return efficiency_change(pair_of(base=side(**base), new=side(**new)), peaks)
+    return efficiency_change(pair_of(base=side(**base), new=side(**new), peaks=peaks))
 
 
 def efficiency_answer(efficiency: EfficiencyChange | None) -> dict[str, Any]:
     return json.loads(json.dumps(efficiency_values(efficiency)))["efficiency"]
 
 
-def comparison_efficiency(comparison: Comparison) -> dict[str, Any]:
+def comparison_efficiency(comparison: ComparisonAnswer) -> dict[str, Any]:
     return json.loads(comparison.to_json())["efficiency"]
 
 

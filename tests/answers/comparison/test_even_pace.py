@@ -10,7 +10,7 @@ import pytest
 import timesink
 from builders import BASE_NS, Event, kernel, kineto, operator, runtime, step, write
 from compared_runs import timeline
-from timesink.answers.comparison.report import Comparison
+from timesink.answers.comparison.report import ComparisonAnswer
 from timesink.model.diagnosis import Diagnosis
 
 CYCLES = 8
@@ -22,11 +22,11 @@ def kept_recordings(common_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv("TIMESINK_CACHE_DIR", str(common_cache))
 
 
-def faults(shared: Path, *names: str) -> Comparison:
+def faults(shared: Path, *names: str) -> ComparisonAnswer:
     return timesink.compare(*(shared / "data/h200/faults" / name for name in names))
 
 
-def why(comparison: Comparison) -> Diagnosis:
+def why(comparison: ComparisonAnswer) -> Diagnosis:
     assert comparison.diagnosis is not None
     return comparison.diagnosis
 
@@ -56,7 +56,7 @@ def test_nobody_is_sent_away_from_a_stretch_of_code_that_is_named(
     shared_root: Path, order: tuple[str, str]
 ):
     comparison = faults(shared_root, *order)
-    assert [cause.cause for cause in why(comparison).causes] == ["host_code"]
+    assert [cause.id for cause in why(comparison).causes] == ["host_code"]
     assert why(comparison).paces == ()
     assert "The recorded calls are the same, and so is their device time" in comparison.headline
     assert "is host code after the last operator of the step" in comparison.headline
@@ -105,12 +105,12 @@ def test_a_second_process_is_seen_by_the_memory_it_takes(tmp_path: Path, counter
     base = write_run(tmp_path / "base", counters=usual)
     new = write_run(tmp_path / "new", 2.1, usual | {counter: 2.6e9})
     diagnosis = why(timesink.compare(base, new))
-    assert [(anomaly.cause, anomaly.device) for anomaly in diagnosis.anomalies] == [
+    assert [(anomaly.id, anomaly.device) for anomaly in diagnosis.anomalies] == [
         ("gpu_contention", "GPU 0")
     ]
     assert diagnosis.anomalies[0].sentence.startswith(f"{whose}: {counter}")
     assert "2.10 times as long" in diagnosis.anomalies[0].sentence
-    assert [cause.cause for cause in diagnosis.causes] == ["gpu_contention"]
+    assert [cause.id for cause in diagnosis.causes] == ["gpu_contention"]
     assert diagnosis.paces == ()
 
 
@@ -145,7 +145,7 @@ def test_turns_of_another_process_are_seen_without_counters(tmp_path: Path):
     base = of_kernels(tmp_path / "base.json")
     new = of_kernels(tmp_path / "new.json", turn_us=2500.0)
     diagnosis = why(timesink.compare(base, new))
-    assert [cause.cause for cause in diagnosis.causes] == ["gpu_contention"]
+    assert [cause.id for cause in diagnosis.causes] == ["gpu_contention"]
     assert "held up by 2.50 ms" in diagnosis.causes[0].sentence
     assert diagnosis.causes[0].cost_ns == pytest.approx(2.5e6 * (1 + 1.0), rel=0.1)
 
@@ -162,4 +162,4 @@ def test_a_lower_clock_is_no_second_process(tmp_path: Path):
     base = write_run(tmp_path / "base", counters=usual)
     new = write_run(tmp_path / "new", 2.1, usual | {"gpu_sm_frequency": 943.0})
     diagnosis = why(timesink.compare(base, new))
-    assert [anomaly.cause for anomaly in diagnosis.anomalies] == ["gpu_clock"]
+    assert [anomaly.id for anomaly in diagnosis.anomalies] == ["gpu_clock"]

@@ -12,7 +12,6 @@ import pytest
 
 import timesink
 from gated import gate_check
-from timesink.answers.comparison.baselines import load_baseline, save_baseline
 from timesink.answers.comparison.budget_file import Budget, load_budgets, starting_budgets
 from timesink.answers.comparison.budgets import evaluate
 from timesink.answers.comparison.changes import PairView, known_amounts
@@ -31,21 +30,15 @@ from timesink.answers.comparison.gate import (
     outcome,
     screen,
 )
-from timesink.answers.comparison.gate_result import Gate, Limit, gate_of, gate_of_error
-from timesink.answers.comparison.pairing import (
+from timesink.answers.comparison.gate_result import Gate, gate_of, gate_of_error
+from timesink.answers.comparison.naming import (
     as_arguments,
     as_options,
-    case_identifier,
-    check_cycle_type,
     one_of,
-    pair_identifier,
     pair_names,
-    peers_stem,
     processes,
-    safe,
 )
 from timesink.answers.comparison.published_report import comparison_md
-from timesink.answers.comparison.report import is_device
 from timesink.answers.comparison.sentences import (
     both_labels,
     changed_most,
@@ -69,7 +62,12 @@ from timesink.answers.comparison.values import (
     table_of,
 )
 from timesink.answers.tables import short_labels
+from timesink.comparison.compare_runs import is_device
+from timesink.comparison.exploration.groups import compare_peers
+from timesink.comparison.gate.baseline_store import load_baseline, save_baseline
+from timesink.comparison.gate.verdict import Limit
 from timesink.comparison.inputs import find_cases, find_side, stem_of
+from timesink.comparison.pairing import case_identifier, check_cycle_type, pair_identifier, safe
 from timesink.comparison.reading import recorded_otherwise
 from timesink.comparison.results import CycleTimes, KeyFinding, Workload
 from timesink.errors import NotFoundError, TimesinkError
@@ -219,9 +217,11 @@ def test_pair_identifier() -> None:
     )
 
 
-def test_peers_stem() -> None:
-    same = timesink.compare(timesink.sample(), timesink.sample())
-    assert peers_stem(same.pair) == "exploratory_compare_base_vs_new"
+def test_names_of_peers() -> None:
+    same = timesink.compare(timesink.sample(), timesink.sample()).pair
+    peers = compare_peers(same.new, same.base)
+    assert (peers.identifier, peers.suffix) == ("new vs base", "")
+    assert peers.file_stem == "exploratory_compare_base_vs_new"
 
 
 def test_processes() -> None:

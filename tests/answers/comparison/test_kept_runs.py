@@ -8,8 +8,11 @@ import pytest
 
 from compared_runs import write_timeline
 from timesink.analyses.behaviour.anatomy import Anatomy
-from timesink.answers.comparison.work import compare
-from timesink.comparison import inputs
+from timesink.answers.comparison.report import compare
+from timesink.comparison import reading
+from timesink.comparison.inputs import RecordingRef
+from timesink.comparison.prefetch import CycleSearch
+from timesink.comparison.results import Run
 from timesink.model.trace import Trace
 from timesink.sources import kept_answers as answers
 from timesink.sources.cache import Cache
@@ -19,13 +22,13 @@ from timesink.sources.cache import Cache
 def searched_files(monkeypatch) -> list[Path]:
     """Files of which the cycles were looked for, in order."""
     looked = []
-    find = inputs.run_of
+    find = reading.run_of
 
-    def watched(source: inputs.Source, trace: Trace, finding: inputs.Finding) -> inputs.Run:
+    def watched(source: RecordingRef, trace: Trace, finding: CycleSearch) -> Run:
         looked.append(source.path)
         return find(source, trace, finding)
 
-    monkeypatch.setattr(inputs, "run_of", watched)
+    monkeypatch.setattr(reading, "run_of", watched)
     return looked
 
 

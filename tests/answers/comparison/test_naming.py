@@ -9,9 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timesink.answers.comparison.pairing import (
-    Match,
-    ProcessMember,
+from timesink.comparison.pairing import (
     case_identifier,
     file_stem,
     pair_identifier,
@@ -19,15 +17,15 @@ from timesink.answers.comparison.pairing import (
     safe,
     side_labels,
 )
-from timesink.comparison.results import ProcessSteps
+from timesink.comparison.results import Pair, Process
 from timesink.output.names import told_apart
 
 
 def member(
     pid: int, source: str = "a.csv", suffix: str = "", host: str | None = None, rank: int = 0
-) -> ProcessMember:
-    return ProcessMember(
-        ProcessSteps("", source, str(pid), pl.DataFrame(), host=host, rank=rank), "a", suffix
+) -> Process:
+    return Process(
+        "", source, str(pid), pl.DataFrame(), host=host, rank=rank, job="a", suffix=suffix
     )
 
 
@@ -68,24 +66,24 @@ def test_two_paths_are_named_by_what_differs(base: str, new: str, name: str) -> 
 
 
 def test_labels_and_files_of_the_same_process() -> None:
-    match = Match("strict", member(944615, suffix="_decode"), member(944615))
+    match = Pair("strict", member(944615, suffix="_decode"), member(944615))
     assert side_labels(match, ("normal", "abnormal")) == ("normal", "abnormal")
     assert file_stem("SGLang/case", match) == "SGLang_case_decode_pid944615_strict_comparison"
 
 
 def test_labels_and_files_of_different_processes() -> None:
-    match = Match("cross", member(1), member(2))
+    match = Pair("cross", member(1), member(2))
     assert side_labels(match, ("normal", "abnormal")) == ("normal_pid_1", "abnormal_pid_2")
     assert file_stem("a case", match) == "a_case_n_pid1_vs_a_pid2_cross_comparison"
 
 
 def test_one_number_on_two_hosts_is_labelled_by_host() -> None:
-    match = Match("cross", member(1, host="x"), member(1, host="y"))
+    match = Pair("cross", member(1, host="x"), member(1, host="y"))
     assert side_labels(match, ("base", "new")) == ("base_x_pid_1", "new_y_pid_1")
 
 
 def test_ranks_are_in_the_name() -> None:
-    match = Match("strict", member(1, rank=3), member(2, rank=3), by_rank=True)
+    match = Pair("strict", member(1, rank=3), member(2, rank=3), by_rank=True)
     assert file_stem("a vs b", match) == "a_vs_b_rank3_strict_comparison"
 
 

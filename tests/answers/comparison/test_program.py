@@ -11,6 +11,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from msgspec import structs
 
 import timesink
 from builders import Event, complete, operator, write
@@ -21,7 +22,6 @@ from timesink.answers.comparison.document import (
     program_csv,
     program_document,
 )
-from timesink.answers.comparison.pairing import Compared
 from timesink.answers.comparison.program import (
     VIEWS,
     edits_blocks,
@@ -30,9 +30,8 @@ from timesink.answers.comparison.program import (
     program_section,
     program_values,
 )
-from timesink.answers.comparison.report import Comparison
+from timesink.answers.comparison.report import ComparisonAnswer, PairAnswer, compare
 from timesink.answers.comparison.sentences import hidden_work
-from timesink.answers.comparison.work import compare
 from timesink.cli import main
 from timesink.comparison.causes.case import case_of
 from timesink.comparison.causes.diagnosis import attribution, causes_of_case
@@ -101,14 +100,14 @@ def test_a_change_beyond_200_percent_is_a_factor_as_is_its_interval():
 
 
 def test_one_wait_is_singular():
-    edit = replace(EDIT, waits=1)
+    edit = structs.replace(EDIT, waits=1)
     assert "and +1 wait for the device per step." in program_lines(change(edit))[0]
 
 
 def test_without_a_change_of_steps_edits_are_no_causes():
     diagnosis = slow_clock(program=change(EDIT, new_ms=11))
     (changed,) = edits_blocks(diagnosis)
-    (table,) = edits_blocks(replace(diagnosis, verdict="incomparable"))
+    (table,) = edits_blocks(structs.replace(diagnosis, verdict="incomparable"))
     assert "cause" in {column.key for column in changed.columns}
     assert "cause" not in {column.key for column in table.columns}
 
@@ -119,9 +118,9 @@ def test_more_device_work_behind_a_slow_host_costs_nothing():
     assert hidden_work(hidden)[0] == (
         "The host is the bottleneck: more device work costs no step time, as host code hides it."
     )
-    busy = replace(hidden, cycle_time=CycleTime(25e6, 25e6, 0.0, (-5.0, 5.0), 0.9))
+    busy = structs.replace(hidden, cycle_time=CycleTime(25e6, 25e6, 0.0, (-5.0, 5.0), 0.9))
     assert hidden_work(busy) == []
-    assert hidden_work(replace(hidden, verdict="regression")) == []
+    assert hidden_work(structs.replace(hidden, verdict="regression")) == []
 
 
 def test_without_device_work_only_the_program_is_said():
@@ -165,14 +164,14 @@ def pair(recordings_folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str,
 
 
 @pytest.fixture(scope="module")
-def edited_comparison(recordings_folder: Path) -> Comparison:
+def edited_comparison(recordings_folder: Path) -> ComparisonAnswer:
     """Both compared."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TIMESINK_CACHE_DIR", str(recordings_folder / "cache"))
         return compare(recordings_folder / "base.json", recordings_folder / "new.json")
 
 
-def test_sentences_come_in_their_order(edited_comparison: Comparison):
+def test_sentences_come_in_their_order(edited_comparison: ComparisonAnswer):
     headline = edited_comparison.headline
     order = [
         "The program changed: aten::item added",
@@ -199,31 +198,31 @@ def test_an_equal_program_is_never_said_to_have_changed(tmp_path: Path, slow: fl
     assert program is not None
     assert program.same
     assert not {"synchronisation", "kernel_change", "added_layer"} & {
-        cause.cause for cause in comparison.diagnosis.causes
+        cause.id for cause in comparison.diagnosis.causes
     }
 
 
-def test_an_edit_is_the_first_cause_whatever_cycles_take(edited_comparison: Comparison):
+def test_an_edit_is_the_first_cause_whatever_cycles_take(edited_comparison: ComparisonAnswer):
     assert edited_comparison.diagnosis is not None
     first = edited_comparison.diagnosis.causes[0]
-    assert first.cause == "synchronisation"
+    assert first.id == "synchronisation"
     assert "aten::item added" in first.sentence
 
 
-def test_causes_are_ordered_by_what_they_cost(edited_comparison: Comparison):
+def test_causes_are_ordered_by_what_they_cost(edited_comparison: ComparisonAnswer):
     """However the edits of a program are ordered, and whatever each of them is."""
     pair = edited_comparison.pairs[0].pair
     sides = anatomy_of_role(pair.base), anatomy_of_role(pair.new)
     case = case_of(pair, sides, attribution(pair, *sides), ())
-    slight, heavy = (replace(EDIT, cause=cause, host_ns=ns, device_ns=0.0)
+    slight, heavy = (structs.replace(EDIT, cause=cause, host_ns=ns, device_ns=0.0)
                      for cause, ns in (("workload_change", 1e3), ("added_layer", 9e3)))  # fmt: skip
     causes = causes_of_case(case, program=change(slight, heavy))
-    assert [cause.cause for cause in causes][:1] == ["added_layer"]
+    assert [cause.id for cause in causes][:1] == ["added_layer"]
     costs = [abs(cause.cost_ns) for cause in causes]
     assert costs == sorted(costs, reverse=True)
 
 
-def test_json(edited_comparison: Comparison):
+def test_json(edited_comparison: ComparisonAnswer):
     document = edited_comparison.to_dict()
     program = document["program"]
     assert program == document["pairs"][0]["program"]
@@ -266,7 +265,7 @@ def test_without_a_timeline_nothing_is_known():
         ("kinds", ["Step types", "unevenly"]),
     ],
 )
-def test_views_as_text(edited_comparison: Comparison, view: str, expected: list[str]):
+def test_views_as_text(edited_comparison: ComparisonAnswer, view: str, expected: list[str]):
     text = terminal.to_text(program_document(edited_comparison, view))
     assert "The program changed" in text
     assert [part for part in expected if part not in text] == []
@@ -280,13 +279,13 @@ def test_views_as_text(edited_comparison: Comparison, view: str, expected: list[
         ("kinds", {"kind": "1", "base_cycles": "8", "new_cycles": "8", "base_period": ""}),
     ],
 )
-def test_views_as_csv(edited_comparison: Comparison, view: str, first: dict[str, str]):
+def test_views_as_csv(edited_comparison: ComparisonAnswer, view: str, first: dict[str, str]):
     rows = list(csv.DictReader(io.StringIO(program_csv(edited_comparison.pairs[0], view))))
     assert first.items() <= rows[0].items()
 
 
 def test_a_view_is_shown_or_written_by_the_command(
-    pair: tuple[str, str], edited_comparison: Comparison, capfd: pytest.CaptureFixture[str]
+    pair: tuple[str, str], edited_comparison: ComparisonAnswer, capfd: pytest.CaptureFixture[str]
 ):
     assert main(["compare", *pair, "--view", "edits"]) == 0
     assert "aten::item added" in capfd.readouterr().out
@@ -338,7 +337,7 @@ def test_a_pattern_that_is_none_is_refused(
 
 
 def test_ranks_that_do_the_same_are_told_once(
-    recordings_folder: Path, edited_comparison: Comparison
+    recordings_folder: Path, edited_comparison: ComparisonAnswer
 ):
     more = compare(
         recordings_folder / "base.json",
@@ -360,14 +359,14 @@ def test_ranks_that_do_the_same_are_told_once(
     assert "Synchronisation" in text
 
 
-def of_rank(rank: int, comparison: Comparison) -> Compared:
+def of_rank(rank: int, comparison: ComparisonAnswer) -> PairAnswer:
     """Its only pair as that of a rank."""
     (only_pair,) = comparison.pairs
     base, new = (replace(role, rank=rank) for role in (only_pair.pair.base, only_pair.pair.new))
-    return replace(only_pair, pair=replace(only_pair.pair, base=base, new=new))
+    return replace(only_pair, base=base, new=new)
 
 
-def test_a_kept_run_has_its_program(edited_comparison: Comparison, pair: tuple[str, str]):
+def test_a_kept_run_has_its_program(edited_comparison: ComparisonAnswer, pair: tuple[str, str]):
     again = compare(*pair)
     for role, other in zip(edited_comparison.roles, again.roles, strict=True):
         assert role.program is not None

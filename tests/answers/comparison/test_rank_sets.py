@@ -10,20 +10,20 @@ import pytest
 
 import timesink
 from comparison_text import to_text
-from timesink.answers.comparison import rank_sets
 from timesink.answers.comparison.document import comparison_document
 from timesink.answers.comparison.gate import comment_md
-from timesink.answers.comparison.gate_result import Limit, gate_of
+from timesink.answers.comparison.gate_result import gate_of
 from timesink.answers.comparison.published_report import comparison_md
-from timesink.answers.comparison.rank_sets import may_be_sets
-from timesink.answers.comparison.report import Comparison
+from timesink.answers.comparison.report import ComparisonAnswer
+from timesink.comparison import rank_changes
+from timesink.comparison.gate.verdict import Limit
 from timesink.comparison.inputs import RecordingRef, RunInput
-from timesink.comparison.rank_changes import compare_ranks
+from timesink.comparison.rank_changes import compare_ranks, may_be_sets
 from timesink.errors import TimesinkError
-from timesink.lab.ranks import Plan, Straggler
-from timesink.lab.ranks.generated import generate_ranks
 from timesink.runtime.engine import Done
-from timesink.sources import Recording
+from timesink.sources.recordings import Recording
+from timesink_lab.ranks.generated import generate_ranks
+from timesink_lab.ranks.plan import Plan, Straggler
 
 
 @pytest.fixture(scope="module")
@@ -38,15 +38,15 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def slower(runs: Path) -> Comparison:
+def slower(runs: Path) -> ComparisonAnswer:
     """As if 4 ranks were many."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rank_sets, "ALL_PAIRS", 3)
-        patch.setattr(rank_sets, "MAX_PAIRS", 2)
+        patch.setattr(rank_changes, "ALL_PAIRS", 3)
+        patch.setattr(rank_changes, "MAX_PAIRS", 2)
         return timesink.compare(runs / "base", runs / "slow")
 
 
-def test_a_few_ranks_stand_for_many(slower: Comparison):
+def test_a_few_ranks_stand_for_many(slower: ComparisonAnswer):
     compared = {pair.pair.new.rank for pair in slower.pairs}
     assert 2 in compared
     assert len(compared) == 2
@@ -54,7 +54,7 @@ def test_a_few_ranks_stand_for_many(slower: Comparison):
     assert not slower.has_all_ranks
 
 
-def test_the_answer_names_the_new_straggler(slower: Comparison):
+def test_the_answer_names_the_new_straggler(slower: ComparisonAnswer):
     assert slower.ranks is not None
     assert [
         (straggler.state, straggler.rank, straggler.cause) for straggler in slower.ranks.stragglers
@@ -64,10 +64,10 @@ def test_the_answer_names_the_new_straggler(slower: Comparison):
     assert slower.diagnosis is not None
     assert slower.diagnosis.verdict == "regression"
     first = slower.diagnosis.causes[0]
-    assert (first.cause, first.process) == ("gpu_clock", "rank 2")
+    assert (first.id, first.process) == ("gpu_clock", "rank 2")
 
 
-def test_every_output_shows_it(slower: Comparison):
+def test_every_output_shows_it(slower: ComparisonAnswer):
     assert "Rank 2 is a new straggler" in to_text(slower)
     assert comparison_md(slower).startswith("# Ranks\n\n- 4 ranks: steps take 29.3 % longer")
     gate = gate_of(slower, Limit(5.0))
@@ -79,7 +79,7 @@ def test_every_output_shows_it(slower: Comparison):
     assert "Collectives" in titles
 
 
-def test_json_has_a_section_on_ranks(slower: Comparison):
+def test_json_has_a_section_on_ranks(slower: ComparisonAnswer):
     ranks = slower.to_dict()["ranks"]
     assert ranks["verdict"] == "regression"
     assert [
@@ -124,8 +124,8 @@ def test_another_number_of_ranks_is_said_first(
     few: dict[int, Path], monkeypatch: pytest.MonkeyPatch
 ):
     # As if 3 ranks were many: what is said of single ones does not matter here.
-    monkeypatch.setattr(rank_sets, "ALL_PAIRS", 2)
-    monkeypatch.setattr(rank_sets, "MAX_PAIRS", 1)
+    monkeypatch.setattr(rank_changes, "ALL_PAIRS", 2)
+    monkeypatch.setattr(rank_changes, "MAX_PAIRS", 1)
     comparison = timesink.compare(few[2], few[3])
     assert comparison.diagnosis is not None
     assert comparison.diagnosis.verdict == "incomparable"
@@ -149,7 +149,7 @@ def test_a_folder_of_several_runs_is_no_set():
 
 
 def test_an_engine_that_cannot_work_is_an_error(runs: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(rank_sets, "ALL_PAIRS", 3)
+    monkeypatch.setattr(rank_changes, "ALL_PAIRS", 3)
 
     class NoEngine:
         name = "none"

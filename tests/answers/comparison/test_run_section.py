@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from ab_runs import Bench, planned_runs
-from timesink.analyses.statistics.repeats import TimedRun
 from timesink.answers.comparison.cycle_pictures import run_picture
 from timesink.answers.comparison.document import comparison_document
-from timesink.answers.comparison.work import compare
+from timesink.answers.comparison.report import compare
+from timesink.comparison.repeated_runs import TimedRun
 from timesink.output import drawing as draw
 from timesink.output.blocks import Table, Verdict
 from told_documents import cells

@@ -11,7 +11,7 @@ import pytest
 import timesink
 from builders import Event, annotation, kineto, operator, step
 from recorded_runs import write_recording
-from timesink.answers.comparison.report import Comparison
+from timesink.answers.comparison.report import ComparisonAnswer
 
 CYCLE_US = 1000
 CYCLES = 12
@@ -53,7 +53,7 @@ def _write_run(folder: Path, cycles: list[list[Event]], by: dict[str, str | None
     return write_recording(folder, trace=kineto(events), cycles=by)
 
 
-def functions(comparison: Comparison) -> set[str]:
+def functions(comparison: ComparisonAnswer) -> set[str]:
     (pair,) = comparison.pairs
     return {
         name
@@ -76,11 +76,13 @@ WAYS = {
 
 
 @pytest.fixture(scope="module")
-def compare_ways(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Comparison]:
+def compare_ways(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Callable[[str, str], ComparisonAnswer]:
     """Two ways to tell cycles apart, each pair compared once."""
 
     @cache
-    def comparison(base: str, new: str) -> Comparison:
+    def comparison(base: str, new: str) -> ComparisonAnswer:
         folder = tmp_path_factory.mktemp("ways")
         return timesink.compare(WAYS[base](folder / "base"), WAYS[new](folder / "new"))
 
@@ -92,19 +94,19 @@ def compare_ways(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str
     [("optimizer", "function"), ("function", "optimizer"), ("longer", "function")],
 )
 def test_a_range_of_the_recorder_is_no_work_of_the_program(
-    compare_ways: Callable[[str, str], Comparison], base: str, new: str
+    compare_ways: Callable[[str, str], ComparisonAnswer], base: str, new: str
 ):
     comparison = compare_ways(base, new)
     assert "train_step" not in functions(comparison)
     assert any(note.startswith("steps were recorded by") for note in comparison.notes)
 
 
-def test_cycles_keep_their_own_mark(compare_ways: Callable[[str, str], Comparison]):
+def test_cycles_keep_their_own_mark(compare_ways: Callable[[str, str], ComparisonAnswer]):
     assert "ProfilerStep" in functions(compare_ways("optimizer", "function"))
     assert "ProfilerStep" not in functions(compare_ways("optimizer", "whole"))
 
 
-def test_a_mark_of_one_side_alone_is_no_cause(compare_ways: Callable[[str, str], Comparison]):
+def test_a_mark_of_one_side_alone_is_no_cause(compare_ways: Callable[[str, str], ComparisonAnswer]):
     (pair,) = compare_ways("longer", "function").pairs
     sentences = " ".join(cause.sentence for cause in pair.diagnosis.causes)
     assert "ProfilerStep" not in sentences
@@ -121,7 +123,7 @@ def test_ranges_stay_where_cycles_go_by_them(tmp_path: Path):
 
 @pytest.mark.parametrize("base", ["optimizer", "function"])
 def test_a_whole_program_is_compared_by_cycles_of_the_same_length(
-    compare_ways: Callable[[str, str], Comparison], base: str
+    compare_ways: Callable[[str, str], ComparisonAnswer], base: str
 ):
     (pair,) = compare_ways(base, "whole").pairs
     lengths = [role.behaviour["cycle_dur_ns"].median() for role in (pair.pair.base, pair.pair.new)]

@@ -6,16 +6,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 import timesink
-from compared import HEALTHY, comparison, two_runs
+from compared import HEALTHY, comparison, diagnosed, named, two_runs
 from compared_runs import SLOW_CLOCK, rank_fields, write_case, write_timeline
 from diagnosed import slow_clock, unchanged_diagnosis
 from gated import comparison_of, gate_check, lengths
 from length_runs import compared_lengths
-from timesink.answers.comparison.gate_result import Gate, Limit, gate_of, gate_of_error
-from timesink.answers.comparison.pairing import Compared
-from timesink.answers.comparison.work import compare
+from timesink.answers.comparison.gate_result import Gate, gate_of, gate_of_error
+from timesink.answers.comparison.report import compare
+from timesink.comparison.gate.verdict import Limit
 from timesink.comparison.results import Workload
 from timesink.errors import TimesinkError, UsageError
 from timesink.model.diagnosis import SteadyTimes
@@ -150,7 +151,7 @@ class TestUnevenCycles:
         assert "About 5 alternating runs each would decide: timesink ab --base" in gate.reasons[0]
 
     def test_a_mean_beyond_the_limit_does_not_pass_where_tested_cycles_may_be_beyond_it(self):
-        cycle_time = replace(lengths(16.7), steady=SteadyTimes(100.0, 109.5, (-10.7, 29.7)))
+        cycle_time = structs.replace(lengths(16.7), steady=SteadyTimes(100.0, 109.5, (-10.7, 29.7)))
         unclear = comparison_of({"case": unchanged_diagnosis(cycle_time=cycle_time)})
         gate = gate_of(unclear, Limit(10.0))
         assert gate.exit_code == 1
@@ -161,7 +162,7 @@ class TestUnevenCycles:
         assert gate_of(unclear, Limit(30.0)).exit_code == 0
 
     def test_a_pass_names_the_mean_of_all_cycles_and_of_those_tested(self):
-        cycle_time = replace(lengths(16.7), steady=SteadyTimes(100.0, 101.0, (-1.0, 3.0)))
+        cycle_time = structs.replace(lengths(16.7), steady=SteadyTimes(100.0, 101.0, (-1.0, 3.0)))
         gate = gate_of(
             comparison_of({"case": unchanged_diagnosis(cycle_time=cycle_time)}), Limit(10.0)
         )
@@ -172,8 +173,7 @@ class TestUnevenCycles:
     def test_cycles_that_hold_other_work_are_not_judged(self):
         other = comparison_of({"case": unchanged_diagnosis()})
         pair = replace(other.pairs[0].pair, workload=Workload(False, ("Different kernels.",), None))
-        only_pair = Compared("case", "", pair, "case")
-        only_pair.__dict__["diagnosis"] = unchanged_diagnosis()
+        only_pair = diagnosed(named(pair, "case"), unchanged_diagnosis())
         gate = gate_of(replace(other, pairs=(only_pair,)), Limit(10.0))
         assert gate.exit_code == 1
         assert gate.reasons[0].startswith(

@@ -12,9 +12,9 @@ from builders import annotation, kineto, operator, write
 from length_runs import compared_lengths
 from timesink.answers.comparison.budget_file import Budget, Increase
 from timesink.answers.comparison.budgets import evaluate
-from timesink.answers.comparison.gate_result import Gate, Limit, gate_of
-from timesink.answers.comparison.report import Comparison
-from timesink.answers.comparison.work import compare
+from timesink.answers.comparison.gate_result import Gate, gate_of
+from timesink.answers.comparison.report import ComparisonAnswer, compare
+from timesink.comparison.gate.verdict import Limit
 
 EVEN_US = [1000, 1012, 995, 1003, 988, 1020, 1007, 991, 1001, 1015] * 2
 LONG_TAIL_US = [
@@ -32,7 +32,7 @@ def sometimes(every: int, first: int, factor: int = 60, cycles: int = 20) -> lis
     ]
 
 
-def gates_of(comparison: Comparison, pct: float) -> list[Gate]:
+def gates_of(comparison: ComparisonAnswer, pct: float) -> list[Gate]:
     """By every way in which cycle time may have a limit."""
     gates = [gate_of(comparison, limit) for limit in (Limit(pct), Limit())]
     for allowed in (Increase(pct=pct), Increase(ns=1e5)):
@@ -41,7 +41,7 @@ def gates_of(comparison: Comparison, pct: float) -> list[Gate]:
     return gates
 
 
-def of_lengths(base_us: Sequence[int], new_us: Sequence[int]) -> Comparison:
+def of_lengths(base_us: Sequence[int], new_us: Sequence[int]) -> ComparisonAnswer:
     return compared_lengths(*([1000 * us for us in side] for side in (base_us, new_us)))
 
 

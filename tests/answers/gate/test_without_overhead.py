@@ -14,10 +14,11 @@ from timesink.analyses.replay.own_clock import StepTime
 from timesink.answers.comparison.budget_file import load_budgets
 from timesink.answers.comparison.budgets import evaluate
 from timesink.answers.comparison.causes import why_blocks
-from timesink.answers.comparison.gate_result import Gate, Limit, gate_of
+from timesink.answers.comparison.gate_result import Gate, gate_of
 from timesink.answers.comparison.values import diagnosis as diagnosis_values
 from timesink.comparison.causes.corrected_steps import judged_without_overhead
-from timesink.comparison.results import Pair, ProcessSteps
+from timesink.comparison.gate.verdict import Limit
+from timesink.comparison.results import Pair, Process
 from timesink.model.diagnosis import (
     CycleTime,
     Diagnosis,
@@ -30,7 +31,7 @@ from timesink.output.blocks import Verdict
 Bounds = tuple[float, float]
 
 
-def step_time(role: ProcessSteps, low_ms: float, middle_ms: float, high_ms: float) -> ProcessSteps:
+def step_time(role: Process, low_ms: float, middle_ms: float, high_ms: float) -> Process:
     """A process whose recording says how long its mean step is without profiler overhead."""
     times = StepTime(role.mean_cycle_ns, middle_ms * MS, (low_ms * MS, high_ms * MS))
     return replace(role, step_time=lambda: times)

@@ -10,8 +10,8 @@ import pytest
 
 import timesink
 from cases import DATA_LOADER, OTHER, STEP, K, O, R, read
-from timesink.answers.plugin import Query
 from timesink.answers.plugin.distributed import diff, diff_node
+from timesink.answers.plugin.query import Query
 from timesink.errors import NotFoundError, UsageError
 from timesink.model.trace import Trace
 

@@ -13,14 +13,14 @@ from builders import Event, annotation, kernel, step
 from cases import O, read, read_document
 from mlu import training_loop
 from rank_sets import as_set
-from timesink.analyses.ranks import RankSet
-from timesink.answers.plugin import Query
+from timesink.analyses.ranks.rank_set import RankSet
 from timesink.answers.plugin.distributed import (
     communication_operations,
     device_info,
     overlap,
     wait_time,
 )
+from timesink.answers.plugin.query import Query
 from timesink.errors import NotFoundError
 from timesink.model.trace import Trace
 

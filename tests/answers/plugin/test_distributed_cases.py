@@ -9,8 +9,8 @@ import pytest
 from builders import Event
 from cases import K, O, costs, read
 from rank_sets import as_set
-from timesink.answers.plugin import Query
 from timesink.answers.plugin.distributed import communication_operations, overlap, wait_time
+from timesink.answers.plugin.query import Query
 from timesink.model.trace import Trace
 
 SMALL, LARGE = [[53120]], [[2049000]]

@@ -14,9 +14,9 @@ from timesink.analyses.device_utilisation import (
     sm_efficiency_intervals,
     utilisation_counters,
 )
-from timesink.answers.plugin import Query
 from timesink.answers.plugin.operators import kernel_pie, kernel_table_view, tensor_core_pie
 from timesink.answers.plugin.overview import overview
+from timesink.answers.plugin.query import Query
 from timesink.model.trace import Trace
 
 BLOCKS, OCCUPANCY = "Mean Blocks Per SM", "Mean Est. Achieved Occupancy (%)"

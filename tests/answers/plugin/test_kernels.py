@@ -11,9 +11,9 @@ import pytest
 import timesink
 from builders import complete, kineto, mlu_trace
 from cases import STEP, K, O, R, columns, read, read_document, table
-from timesink.answers.plugin import Query
 from timesink.answers.plugin.operators import kernel_pie, kernel_table_view, tensor_core_pie
 from timesink.answers.plugin.overview import device_summary
+from timesink.answers.plugin.query import Query
 from timesink.errors import NotFoundError
 from timesink.model.trace import Trace
 

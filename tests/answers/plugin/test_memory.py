@@ -11,8 +11,8 @@ import pytest
 import timesink
 from builders import BASE_NS, memory, operator
 from cases import ALLOC, O, columns, read
-from timesink.answers.plugin import Query
 from timesink.answers.plugin.memory import memory_curve, memory_events, memory_peak, memory_table
+from timesink.answers.plugin.query import Query
 from timesink.errors import NotFoundError, UsageError
 from timesink.model.trace import Trace
 

@@ -8,9 +8,9 @@ import pytest
 
 from builders import Event
 from cases import ALLOC, O, by_name, read
-from timesink.answers.plugin import Query
 from timesink.answers.plugin.memory import memory_curve, memory_events, memory_table
 from timesink.answers.plugin.operators import operation_table
+from timesink.answers.plugin.query import Query
 from timesink.model.trace import Trace
 
 IN_BYTES = Query({"memory_metric": "B", "time_metric": "us"})

@@ -13,7 +13,6 @@ from cases import by_name, read_document, step_rows, table
 from mlu import training_loop
 from mlu_loop import PARTS, RING_SUM, SCALE, Answers, OperatorRow
 from timesink.analyses.names import device_word
-from timesink.answers.plugin import Query
 from timesink.answers.plugin.memory import memory_table
 from timesink.answers.plugin.operators import (
     kernel_pie,
@@ -22,6 +21,7 @@ from timesink.answers.plugin.operators import (
     operation_table,
 )
 from timesink.answers.plugin.overview import overview
+from timesink.answers.plugin.query import Query
 from timesink.model.trace import Trace
 
 RECORDED_ANSWERS = "seeds/003_*"

@@ -8,8 +8,8 @@ import pytest
 
 from builders import Event
 from cases import MODULE, O, read
-from timesink.answers.plugin import Query
 from timesink.answers.plugin.operators import module_view, tree_view
+from timesink.answers.plugin.query import Query
 from timesink.errors import NotFoundError
 
 

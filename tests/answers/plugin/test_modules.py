@@ -10,8 +10,8 @@ import pytest
 import timesink
 from builders import Event, flow
 from cases import MAIN, MODULE, OTHER, PID, STEP, K, O, R, read
-from timesink.answers.plugin import Query
 from timesink.answers.plugin.operators import module_view, tree_view
+from timesink.answers.plugin.query import Query
 from timesink.errors import NotFoundError
 
 

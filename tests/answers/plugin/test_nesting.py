@@ -9,9 +9,9 @@ import msgspec
 import pytest
 
 from cases import MODULE, STEP, O, read
-from timesink.answers.plugin import Query
 from timesink.answers.plugin.distributed import diff, diff_node
 from timesink.answers.plugin.operators import MAX_LEVELS, module_view, nest_rows, tree_view
+from timesink.answers.plugin.query import Query
 from timesink.model.trace import Trace
 
 DEPTH = 1500

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from cases import OTHER, K, O, R, by_name, read, with_tensor_cores
-from timesink.answers.plugin import Query
 from timesink.answers.plugin.operators import kernel_table_view, operation_table
+from timesink.answers.plugin.query import Query
 from timesink.model.trace import Trace
 
 TIMES = (

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from cases import STEP, K, O, R, read
-from timesink.answers.plugin import Query
 from timesink.answers.plugin.operators import operation_pie, operation_stack, operation_table
+from timesink.answers.plugin.query import Query
 from timesink.errors import NotFoundError, UsageError
 from timesink.model.trace import Trace
 

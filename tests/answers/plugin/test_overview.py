@@ -8,8 +8,8 @@ import pytest
 
 import timesink
 from cases import DATA_LOADER, STEP, K, O, R, columns, read, step_rows
-from timesink.answers.plugin import Query
 from timesink.answers.plugin.overview import overview
+from timesink.answers.plugin.query import Query
 from timesink.model.trace import Trace
 
 

@@ -24,9 +24,9 @@ from cases import (
 )
 from timesink.analyses.operators import operator_table
 from timesink.analyses.steps import find_steps, role_ranges, step_breakdown, window
-from timesink.answers.plugin import Query
 from timesink.answers.plugin.operators import kernel_table_view, operation_table
 from timesink.answers.plugin.overview import overview
+from timesink.answers.plugin.query import Query
 
 ALL_PARTS = [
     "Step",

@@ -24,7 +24,7 @@ from builders import (
     training_trace,
     write,
 )
-from timesink.answers.plugin import Query
+from timesink.answers.plugin.query import Query
 from timesink.answers.plugin.timeline import trace_view
 from timesink.errors import UnreadableError
 from timesink.model.trace import Trace

@@ -14,11 +14,12 @@ from mutations import corpus
 from timesink.analyses.ranks.reading import summarise_recording, summary_of
 from timesink.analyses.ranks.summary import to_parquet
 from timesink.errors import TimesinkError
-from timesink.formats import IsChosen
-from timesink.lab.ranks import Plan, Straggler, generate_ranks
+from timesink.formats.read_options import IsChosen
 from timesink.model.trace import Trace
 from timesink.model.vendors import is_collective_call
 from timesink.sources.opening import open_recording
+from timesink_lab.ranks.generated import generate_ranks
+from timesink_lab.ranks.plan import Plan, Straggler
 
 EVERY_MUTANT = 23
 """Reading all of them twice takes too long; these still are of every kind."""

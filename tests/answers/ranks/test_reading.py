@@ -12,13 +12,14 @@ import pytest
 import timesink
 from builders import training_trace, write
 from rank_sets import HereEngine
-from timesink.analyses.ranks import RankSet, set_health, set_notes
 from timesink.analyses.ranks import reading as job
+from timesink.analyses.ranks.rank_set import RankSet, set_health, set_notes
 from timesink.analyses.ranks.reading import read_ranks
 from timesink.errors import NotFoundError, TimesinkError
-from timesink.lab.ranks import Plan, Straggler, generate_ranks
-from timesink.sources import Recording
 from timesink.sources.cache import Cache
+from timesink.sources.recordings import Recording
+from timesink_lab.ranks.generated import generate_ranks
+from timesink_lab.ranks.plan import Plan, Straggler
 
 
 @pytest.fixture(scope="module")

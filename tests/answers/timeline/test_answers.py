@@ -16,10 +16,10 @@ import pytest
 import builders
 import timesink
 from timelines import trace_of
-from timesink.analyses.timeline import Layout, WholeLayout
-from timesink.answers import timeline as opening
-from timesink.answers.plugin import Query
-from timesink.answers.timeline import Timeline, open_timeline, to_arrays
+from timesink.analyses.timeline.layout import Layout, WholeLayout
+from timesink.answers.plugin.query import Query
+from timesink.answers.timeline import opening
+from timesink.answers.timeline.opening import Timeline, open_timeline, to_arrays
 from timesink.answers.timeline.routes import ROUTES, export
 from timesink.errors import TimesinkError
 from timesink.model.trace import Trace

@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 import timesink
-from timesink.answers.plugin import Query
-from timesink.answers.timeline import Timeline, open_timeline
+from timesink.answers.plugin.query import Query
+from timesink.answers.timeline.opening import Timeline, open_timeline
 from timesink.answers.timeline.routes import ROUTES
 from timesink.errors import NotFoundError, UsageError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from timesink.comparison.causes.case_functions import (
+from timesink.comparison.causes.case import (
     CaseFunctions,
     companions,
     excess,
@@ -13,7 +13,7 @@ from timesink.comparison.causes.case_functions import (
     in_proportion,
     slowdown,
 )
-from timesink.comparison.causes.host_places import HostPlace
+from timesink.comparison.causes.host import HostPlace
 from timesink.model.schema import BEHAVIOUR
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 import timesink
+from compared import named
 from diagnosed import clock_cause
 from slowed import MS, USUAL, Program, pair
-from timesink.answers.comparison.pairing import Compared
-from timesink.answers.comparison.report import Comparison
+from timesink.answers.comparison.report import ComparisonAnswer
 from timesink.comparison.causes.diagnosis import beyond_expected, change_ns, diagnose
 from timesink.comparison.results import WITHIN
 from timesink.model.diagnosis import Component, CycleTime, Expectation
@@ -29,7 +29,7 @@ def test_a_slower_host_is_a_regression_that_nothing_explains() -> None:
 def test_what_is_explained_and_what_is_not_add_up() -> None:
     diagnosis = diagnose(pair(USUAL, replace(USUAL.slowed(1.2), gap_ms=10.0)))
     change = diagnosis.cycle_time.new_ns - diagnosis.cycle_time.base_ns
-    explained = sum(cause.explained_ns for cause in diagnosis.causes)
+    explained = sum(cause.cost_ns for cause in diagnosis.causes)
     assert explained == pytest.approx(10 * MS, rel=0.1)
     assert explained + diagnosis.unexplained_ns == pytest.approx(change, rel=0.01)
     assert sum(ns for _, ns in diagnosis.unexplained) == pytest.approx(diagnosis.unexplained_ns)
@@ -66,15 +66,15 @@ def test_cycles_of_other_work_have_no_other_cause(new: Program, expected: set[st
     )
     diagnosis = diagnose(other)
     assert diagnosis.verdict == "incomparable"
-    assert {cause.cause for cause in diagnosis.causes} == expected
+    assert {cause.id for cause in diagnosis.causes} == expected
 
 
 def test_a_clock_that_was_low_in_the_first_run_explains_an_improvement(shared_root: Path) -> None:
     faults = shared_root / "data/h200/faults"
     diagnosis = timesink.compare(faults / "gpu_clock", faults / "normal").diagnosis
     assert (diagnosis.verdict, diagnosis.anomalies) == ("improvement", ())
-    assert diagnosis.causes[0].cause == "gpu_clock"
-    assert diagnosis.causes[0].explained_ns == pytest.approx(-5.3 * MS, rel=0.1)
+    assert diagnosis.causes[0].id == "gpu_clock"
+    assert diagnosis.causes[0].cost_ns == pytest.approx(-5.3 * MS, rel=0.1)
 
 
 def test_without_parts_the_lengths_say_what_there_is_to_explain() -> None:
@@ -90,11 +90,9 @@ def test_what_was_expected_comes_last_however_much_it_explains() -> None:
     expected = Expectation(5.0 * MS, ("workload_change", "kernel_choice"))
     ordered = beyond_expected(causes, (), expected)
     order = ["gpu_contention", "gpu_clock", "disk_io", "workload_change"]
-    assert [cause.cause for cause in ordered] == order
-    odd = [cause for cause in causes if cause.cause == "gpu_contention"]
-    assert [cause.cause for cause in beyond_expected(causes[:1], (), expected)] == [
-        "workload_change"
-    ]
+    assert [cause.id for cause in ordered] == order
+    odd = [cause for cause in causes if cause.id == "gpu_contention"]
+    assert [cause.id for cause in beyond_expected(causes[:1], (), expected)] == ["workload_change"]
     assert beyond_expected(causes[:1], odd, expected) == ()
     saving = clock_cause(cause="debug_mode", explained_ns=-0.03 * MS)
     assert beyond_expected((saving,), (), expected) == ()
@@ -102,8 +100,8 @@ def test_what_was_expected_comes_last_however_much_it_explains() -> None:
 
 @pytest.mark.parametrize("pairs", [1, 2])
 def test_every_pair_of_a_comparison_knows_what_was_expected(pairs: int) -> None:
-    slower = Compared("x", "", pair(USUAL, replace(USUAL, gap_ms=30.0, loading_ms=60.0)), "x")
-    comparison = Comparison(("a", "b"), (slower,) * pairs, ())
+    slower = named(pair(USUAL, replace(USUAL, gap_ms=30.0, loading_ms=60.0)), "x")
+    comparison = ComparisonAnswer(("a", "b"), (slower,) * pairs, ())
     beyond = comparison.beyond(Expectation(90.0 * MS, ("data_loading",)))
-    assert [cause.cause for cause in comparison.diagnosis.causes] == ["data_loading", "host_code"]
-    assert [cause.cause for cause in beyond.diagnosis.causes] == ["host_code", "data_loading"]
+    assert [cause.id for cause in comparison.diagnosis.causes] == ["data_loading", "host_code"]
+    assert [cause.id for cause in beyond.diagnosis.causes] == ["host_code", "data_loading"]

@@ -11,7 +11,7 @@ import pytest
 from compared import BUSY_HOST, pair_of, two_runs
 from many_roles import one_role
 from timesink.comparison.causes.diagnosis import compare_step_times
-from timesink.comparison.results import CycleTimes, Pair, ProcessSteps, Workload
+from timesink.comparison.results import CycleTimes, Pair, Process, Workload
 from timesink.comparison.steps.verdict import compare_roles
 
 UNEQUAL = Workload(comparable=False, reasons=("Different kernels run.",), work_ratio=None)
@@ -125,7 +125,7 @@ class TestNotes:
         rows = rows.drop("cycle_ts_ns").join(starts, on="cycle")
         rows = rows.with_columns(pl.col("cycle_ts_ns") - pl.col("cycle_dur_ns"))
         halves = [
-            ProcessSteps(name, f"{name}.csv", drifting_role.pid, rows.filter(chosen))
+            Process(name, f"{name}.csv", drifting_role.pid, rows.filter(chosen))
             for name, chosen in (("one", pl.col("cycle") <= 15), ("two", pl.col("cycle") > 15))
         ]
         judgement = compare_step_times(compare_roles(halves[0], halves[1], "strict"))

@@ -8,15 +8,15 @@ from hypothesis import strategies as st
 
 from many_roles import one_role
 from timesink.comparison.causes.slow_steps import CycleSplit, split_cycles, typical_and_outliers
-from timesink.comparison.results import ProcessSteps
+from timesink.comparison.results import Process
 
 MS = 1_000_000
 
 
-def role_of(*lengths_ms: float) -> ProcessSteps:
+def role_of(*lengths_ms: float) -> Process:
     lengths = [round(length * MS) for length in lengths_ms]
     table = pl.DataFrame({"cycle": range(1, len(lengths) + 1), "cycle_dur_ns": lengths})
-    return ProcessSteps("run", "run.csv", "7", table)
+    return Process("run", "run.csv", "7", table)
 
 
 def split(*lengths_ms: float) -> CycleSplit:
@@ -70,7 +70,7 @@ class TestRoles:
         role = one_role(7, seed=1, cycles=8)
         longer = pl.when(pl.col("cycle") == 3).then(pl.col("cycle_dur_ns") * 2)
         table = role.behaviour.with_columns(longer.otherwise(pl.col("cycle_dur_ns")))
-        role = ProcessSteps("run", "run.csv", "7", table)
+        role = Process("run", "run.csv", "7", table)
         sides = typical_and_outliers(role, split_cycles(role))
         assert sides is not None
         assert [side.label for side in sides] == ["typical", "slow"]

@@ -17,10 +17,10 @@ from timesink.comparison.causes.edit_facts import ProgramPasses, change_facts
 from timesink.comparison.causes.program_edits import _fits, _rows
 from timesink.comparison.program.calls import Program
 from timesink.comparison.program.edits import difference
-from timesink.model import toml_tables
+from timesink.model.data_files import toml_tables
 from timesink.model.diagnosis import ProgramEdit
 from timesink.model.findings import CAUSES
-from timesink.rules import catalogue
+from timesink.rules.register import catalogue
 
 ROWS = toml_tables(Path(timesink.comparison.causes.__file__).with_name("edits.toml"))["edit"]
 KEYS = {

@@ -7,12 +7,12 @@ from dataclasses import replace
 import polars as pl
 
 from timesink.comparison.causes.slow_steps import CycleSplit, SlowCycle, excesses
-from timesink.comparison.results import ProcessSteps
+from timesink.comparison.results import Process
 
 SPLIT = CycleSplit((1, 2, 3), (4, 5), (), (), (), 100.0)
 
 
-def role_of(**times: list[int]) -> ProcessSteps:
+def role_of(**times: list[int]) -> Process:
     """Times of functions in five cycles; the last two take 150 more."""
     lengths = [100, 100, 100, 250, 250]
     rows = [
@@ -20,7 +20,7 @@ def role_of(**times: list[int]) -> ProcessSteps:
         for name, durations in times.items()
         for cycle, (spent, long) in enumerate(zip(durations, lengths, strict=True), 1)
     ]
-    return ProcessSteps("run", "run.csv", "7", pl.DataFrame(rows))
+    return Process("run", "run.csv", "7", pl.DataFrame(rows))
 
 
 def test_a_function_that_holds_the_excess_is_named_for_its_cycle():
@@ -42,7 +42,7 @@ def test_a_function_that_is_always_long_is_not_named():
 
 def test_a_new_function_is_named_once_whatever_counters_it_has():
     role = role_of(new=[0, 0, 0, 140, 0])
-    role = ProcessSteps("run", "run.csv", "7", pl.concat([role.behaviour, role.behaviour]))
+    role = Process("run", "run.csv", "7", pl.concat([role.behaviour, role.behaviour]))
     assert [excess.cycle for excess in excesses(role, SPLIT)] == [4]
 
 

@@ -19,7 +19,7 @@ from timesink.comparison.causes.joint_diagnosis import (
 )
 from timesink.comparison.results import Pair
 from timesink.model.diagnosis import CycleTime
-from timesink.model.findings import Finding
+from timesink.model.findings import Cause
 
 WAITING = "ncclDevKernel_AllReduce_Sum_bf16"
 
@@ -42,9 +42,9 @@ def test_a_pause_of_one_rank_explains_the_waiting_of_the_others() -> None:
     diagnosis = diagnose_together(ranks([with_communication(25.0), late], with_communication(5.0)))
     assert diagnosis.verdict == "regression"
     (cause,) = diagnosis.causes
-    assert (cause.cause, cause.process) == ("host_code", "rank 1")
+    assert (cause.id, cause.process) == ("host_code", "rank 1")
     assert cause.sentence.startswith("Rank 1: ")
-    assert cause.explained_ns == pytest.approx(20 * MS, rel=0.05)
+    assert cause.cost_ns == pytest.approx(20 * MS, rel=0.05)
     assert abs(diagnosis.unexplained_ns) < 1 * MS
     assert sum(ns for _, ns in diagnosis.unexplained) == pytest.approx(
         diagnosis.unexplained_ns, abs=1
@@ -55,7 +55,7 @@ def test_what_all_ranks_have_is_one_cause_of_all() -> None:
     diagnosis = diagnose_together(ranks([replace(USUAL, gap_ms=10.0)] * 2))
     (cause,) = diagnosis.causes
     assert cause.process is None
-    assert cause.explained_ns == pytest.approx(10 * MS, rel=0.1)
+    assert cause.cost_ns == pytest.approx(10 * MS, rel=0.1)
 
 
 def test_changes_of_the_parts_add_up_to_that_of_the_mean_cycle() -> None:
@@ -64,7 +64,7 @@ def test_changes_of_the_parts_add_up_to_that_of_the_mean_cycle() -> None:
     assert sum(part.delta_ns for part in diagnosis.attribution) == pytest.approx(change, rel=0.01)
 
 
-def member(name: str, own_ms: float, wait_ms: float, *causes: Finding) -> ProcessDiagnosis:
+def member(name: str, own_ms: float, wait_ms: float, *causes: Cause) -> ProcessDiagnosis:
     parts = (
         component("host_cpu", 50, 50 + own_ms),
         component("exposed_communication", 10, 10 + wait_ms),
@@ -75,8 +75,8 @@ def member(name: str, own_ms: float, wait_ms: float, *causes: Finding) -> Proces
 def test_the_rank_whose_own_work_gained_holds_up_the_others() -> None:
     members = [member("rank 0", 0, 20), member("rank 1", 20, 0), member("rank 2", 1, 19)]
     (straggler,) = stragglers(members, (), 20 * MS)
-    assert (straggler.cause, straggler.process) == ("straggler", "rank 1")
-    assert straggler.explained_ns == pytest.approx(19 * MS)
+    assert (straggler.id, straggler.process) == ("straggler", "rank 1")
+    assert straggler.cost_ns == pytest.approx(19 * MS)
 
 
 def test_ranks_that_all_gained_have_no_straggler() -> None:
@@ -84,13 +84,13 @@ def test_ranks_that_all_gained_have_no_straggler() -> None:
 
 
 def test_a_link_explains_no_waiting_that_moved_from_one_to_the_other() -> None:
-    link = Finding("nvlink_contention", "Busy.", cost_ns=50 * MS, interval_ns=(40 * MS, 60 * MS))
+    link = Cause("nvlink_contention", "Busy.", cost_ns=50 * MS, interval_ns=(40 * MS, 60 * MS))
     members = [member("pid 1", 0, 50, link), member("pid 2", 0, -5)]
     assert merged_causes(members, 1 * MS) == []
 
 
-def longer(ns: float) -> Finding:
-    return Finding(
+def longer(ns: float) -> Cause:
+    return Cause(
         "kernel_change", "Longer.", cost_ns=ns, interval_ns=(ns - 1, ns + 1), claims=(("idle", ns),)
     )
 
@@ -98,7 +98,7 @@ def longer(ns: float) -> Finding:
 def test_several_causes_of_one_sort_in_each_process_count_for_all_of_them() -> None:
     members = [member(name, 0, 0, *[longer(10.0)] * 3) for name in ("rank 0", "rank 1")]
     (cause,) = merged_causes(members, 30.0)
-    assert (cause.explained_ns, cause.process) == (30.0, None)
+    assert (cause.cost_ns, cause.process) == (30.0, None)
     assert cause.claims == (("idle", 30.0),)
     assert cause.interval_ns == (27.0, 33.0)
     assert cause.sentence == "Longer. 2 more add +20 ns per step."
@@ -107,7 +107,7 @@ def test_several_causes_of_one_sort_in_each_process_count_for_all_of_them() -> N
 def test_several_causes_of_one_process_are_of_that_process() -> None:
     members = [member("rank 0", 0, 0, longer(10.0), longer(4.0)), member("rank 1", 0, 0)]
     (cause,) = merged_causes(members, 30.0)
-    assert (cause.explained_ns, cause.process) == (14.0, "rank 0")
+    assert (cause.cost_ns, cause.process) == (14.0, "rank 0")
     assert "One more change of this kind adds +4 ns" in cause.sentence
 
 
@@ -128,7 +128,7 @@ def test_devices_of_two_machines_are_not_one(hosts: tuple[str, str], anomaly_cou
 
 def test_an_anomaly_explains_nothing_on_a_machine_where_it_is_no_cause() -> None:
     together = diagnose_together(on_machines("a", "b"), [slow_clock(), slow_clock(causes=())])
-    explained = {anomaly.process: anomaly.explained_ns for anomaly in together.anomalies}
+    explained = {anomaly.process: anomaly.cost_ns for anomaly in together.anomalies}
     assert explained["rank 0"] > 0
     assert explained["rank 1"] == 0
 
@@ -141,7 +141,7 @@ def test_an_interval_that_one_process_does_not_know_is_not_known() -> None:
 
 
 def test_what_cannot_be_placed_stays_with_the_cause() -> None:
-    cause = Finding("host_code", "", cost_ns=10.0, claims=(("idle", 10.0),))
+    cause = Cause("host_code", "", cost_ns=10.0, claims=(("idle", 10.0),))
     parts = [component("idle", 0, 0), component("exposed_communication", 0, 4e-6)]
     assert dict(waits_left(parts, [cause])) == {"idle": -6.0}
 

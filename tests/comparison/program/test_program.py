@@ -20,7 +20,7 @@ from call_trees import (
     recording,
     runtime,
 )
-from timesink.analyses.cycles import Cycles, spans_of
+from timesink.analyses.cycles.spans import Cycles, spans_of
 from timesink.analyses.names import plain_name
 from timesink.comparison.program.calls import KERNEL, SORTS, Program, programs
 from timesink.comparison.program.edits import difference

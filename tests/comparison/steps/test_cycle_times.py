@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timesink.comparison.steps.times import cycle_times
-from timesink.comparison.steps.verdict import cycle_change
+from timesink.comparison.steps.verdict import cycle_change, cycle_times
 
 
 def cycles(*lengths: float, start: int = 0, first: int = 1) -> pl.DataFrame:

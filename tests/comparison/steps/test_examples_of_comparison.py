@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from timesink.comparison.results import TIMES, CycleTimes, ProcessSteps, cycle_lengths, key_findings
+from timesink.comparison.results import TIMES, CycleTimes, Process, cycle_lengths
 from timesink.comparison.steps.recorded_events import equally_often, find_unrecorded
 from timesink.comparison.steps.sides import (
     comparison_rows,
+    key_findings,
     match_functions,
     side_by_side,
     unlike_metrics,
@@ -16,14 +17,20 @@ from timesink.comparison.steps.sides import (
     with_matching_devices,
     with_places,
 )
-from timesink.comparison.steps.times import cycle_spans, cycle_times, family_rows, time_rows
-from timesink.comparison.steps.verdict import cycle_change, unrecorded_in
+from timesink.comparison.steps.verdict import (
+    cycle_change,
+    cycle_spans,
+    cycle_times,
+    family_rows,
+    time_rows,
+    unrecorded_in,
+)
 from timesink.model.diagnosis import SteadyTimes
 from timesink.model.schema import BEHAVIOUR, NO_DEVICE
 
 
 def test_with_common_units() -> None:
-    empty = ProcessSteps("base", "a.csv", "1", BEHAVIOUR.empty())
+    empty = Process("base", "a.csv", "1", BEHAVIOUR.empty())
     assert with_common_units(empty, empty)[2] == ()
 
 
@@ -38,9 +45,9 @@ def test_cycle_times() -> None:
 
 
 def test_with_matching_devices() -> None:
-    def role(label: str, device: str) -> ProcessSteps:
+    def role(label: str, device: str) -> Process:
         row = dict.fromkeys(BEHAVIOUR.empty().columns) | {"device": device}
-        return ProcessSteps(label, "", "1", pl.DataFrame([row], schema=BEHAVIOUR.empty().schema))
+        return Process(label, "", "1", pl.DataFrame([row], schema=BEHAVIOUR.empty().schema))
 
     assert (
         with_matching_devices(role("base", "GPU 0"), role("new", "GPU 7"))[1]
@@ -99,7 +106,7 @@ def test_steadytimes_interval_pct() -> None:
 
 def test_with_places() -> None:
     row = {"function": "mm", "function_class": "cpu_operator", "device": NO_DEVICE}
-    role = ProcessSteps("base", "", "1", pl.DataFrame([row], schema_overrides=BEHAVIOUR.schema))
+    role = Process("base", "", "1", pl.DataFrame([row], schema_overrides=BEHAVIOUR.schema))
     assert with_places(role, role)[0].behaviour["device"].to_list() == ["Host"]
 
 

@@ -9,7 +9,7 @@ from programs import ADD, ATTENTION, GEMM, NORM, batch, role
 from recorded_roles import recorded_roles
 from timesink.comparison.results import FAMILIES
 from timesink.comparison.steps.sides import match_functions
-from timesink.comparison.steps.times import family_rows
+from timesink.comparison.steps.verdict import family_rows
 
 NVJET = "nvjet_sm90_tst_256x8_64x6_2x1_v_bz_TNT"
 BF16_ADD = ADD.replace("float", "c10::BFloat16")

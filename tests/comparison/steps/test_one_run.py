@@ -7,22 +7,20 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from timesink.comparison.results import ProcessSteps
-from timesink.comparison.steps.times import are_parts_of_one_run
+from timesink.comparison.results import Process
+from timesink.comparison.steps.verdict import are_parts_of_one_run
 
 LENGTHS = [100, 130, 90, 110, 100, 120, 105, 95, 100, 115, 100, 100]
 
 
-def run(
-    start: int = 5_000, pid: str = "7", host: str | None = None, source: str = "a"
-) -> ProcessSteps:
+def run(start: int = 5_000, pid: str = "7", host: str | None = None, source: str = "a") -> Process:
     starts = [start + sum(LENGTHS[:place]) + 3 * place for place in range(len(LENGTHS))]
     numbers = range(1, len(LENGTHS) + 1)
     table = pl.DataFrame({"cycle": numbers, "cycle_ts_ns": starts, "cycle_dur_ns": LENGTHS})
-    return ProcessSteps(source, source, pid, table, host)
+    return Process(source, source, pid, table, host)
 
 
-def part(full_run: ProcessSteps, numbers: range, source: str = "part") -> ProcessSteps:
+def part(full_run: Process, numbers: range, source: str = "part") -> Process:
     rows = full_run.behaviour.filter(pl.col("cycle").is_in(list(numbers)))
     return replace(full_run, source=source, behaviour=rows)
 
@@ -74,7 +72,7 @@ def test_a_process_without_a_number_is_nobody():
     assert not are_parts_of_one_run(run(pid=""), run(pid=""))
 
 
-def starting_again(full_run: ProcessSteps, pause: int, pid: str) -> ProcessSteps:
+def starting_again(full_run: Process, pause: int, pid: str) -> Process:
     """The same cycles later, with numbers from 1 on, as another run or file has them."""
     spans = full_run.behaviour
     last = spans["cycle_ts_ns"][-1] + spans["cycle_dur_ns"][-1]

@@ -8,11 +8,11 @@ import polars as pl
 import pytest
 
 from many_roles import one_role
-from timesink.comparison.results import ProcessSteps
+from timesink.comparison.results import Process
 from timesink.comparison.steps.verdict import compare_roles
 
 
-def without(side: ProcessSteps, *columns: str) -> ProcessSteps:
+def without(side: Process, *columns: str) -> Process:
     """The role as a file without these columns has it."""
     gone = {"device": "N/A", "function_class": None}
     schema = side.behaviour.schema

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from timesink.comparison.results import ProcessSteps
+from timesink.comparison.results import Process
 
 
 @pytest.mark.parametrize(
@@ -21,4 +21,4 @@ from timesink.comparison.results import ProcessSteps
 def test_anchor(anchors: list[str | None], expected: str | None):
     cycles = {"cycle": range(len(anchors)), "anchor": pl.Series(anchors, dtype=pl.Categorical)}
     twice = pl.concat([pl.DataFrame(cycles)] * 2)
-    assert ProcessSteps("base", "base.csv", "7", twice).anchor == expected
+    assert Process("base", "base.csv", "7", twice).anchor == expected

@@ -10,9 +10,9 @@ import pytest
 
 from builders import annotation, kernel, kineto, memcpy, memory, operator, runtime, write
 from recorded_roles import roles_of
-from timesink.answers.comparison.baselines import save_baseline
-from timesink.answers.comparison.report import members_of
-from timesink.comparison.results import SIGNALS, Signals, signals_of
+from timesink.comparison.gate.baseline_store import save_baseline
+from timesink.comparison.reading import processes_of
+from timesink.comparison.signals import SIGNALS, Signals, signals_of
 
 
 def write_run(path: Path, cycles: Sequence[Any], more: Sequence[Any] = ()) -> Path:
@@ -95,8 +95,8 @@ def test_peak_memory_is_that_of_the_device_and_kept_in_baselines(tmp_path: Path)
     path = write_run(tmp_path / "run.json", [item] * 5, records)
     assert path_signals(path).peak_memory_bytes == 5000
     baseline = save_baseline("main", path, store=tmp_path / "store")
-    (member,) = members_of(baseline.runs)
-    assert signals_of(member.role) == path_signals(path)
+    (member,) = processes_of(baseline.runs)
+    assert signals_of(member) == path_signals(path)
 
 
 def test_what_was_not_recorded_is_not_known(tmp_path: Path):
@@ -113,4 +113,4 @@ def test_what_was_not_recorded_is_not_known(tmp_path: Path):
         None,
     ) * 4
     assert signals.cycle_ns == 900_000
-    assert set(SIGNALS) <= {*Signals.__dataclass_fields__}
+    assert set(SIGNALS) <= {*Signals.__struct_fields__}

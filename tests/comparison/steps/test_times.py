@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from behaviour_rows import behaviour
-from timesink.comparison.results import TIMES, key_findings
-from timesink.comparison.steps.times import time_rows
+from timesink.comparison.results import TIMES
+from timesink.comparison.steps.sides import key_findings
+from timesink.comparison.steps.verdict import time_rows
 
 SYNC = {"function": "cudaStreamSynchronize", "metric": None, "function_class": "cpu_sync"}
 

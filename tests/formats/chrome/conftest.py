@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from builders import Document, write
-from timesink.formats import ReadOptions
-from timesink.formats.registry import read_trace
+from timesink.formats.read_options import ReadOptions
+from timesink.formats.source_file import read_trace
 from timesink.model.trace import Trace
 
 Read = Callable[[Document | bytes], Trace]

@@ -18,8 +18,8 @@ from answers import damage, sizes
 from builders import write
 from mutations import BASES, Mutant, corpus
 from timesink.errors import TimesinkError
-from timesink.formats import ReadOptions
-from timesink.formats.registry import read_trace
+from timesink.formats.read_options import ReadOptions
+from timesink.formats.source_file import read_trace
 from timesink.model.health import RULES, Severity
 from timesink.model.trace import Trace
 

@@ -22,9 +22,8 @@ from builders import (
     write,
 )
 from timesink.errors import TimesinkError, UnreadableError
-from timesink.formats import ReadOptions
-from timesink.formats.packing import PACKED_BLOCK
-from timesink.formats.registry import read_trace
+from timesink.formats.read_options import ReadOptions
+from timesink.formats.source_file import PACKED_BLOCK, read_trace
 
 
 def clean_trace() -> dict[str, Any]:

@@ -10,10 +10,10 @@ from answers import as_text
 from builders import DIALECTS, kineto, to_bytes, write
 from mutations import Mutant, corpus
 from timesink.errors import TimesinkError
-from timesink.formats import ReadOptions
 from timesink.formats.chrome import native
 from timesink.formats.chrome.native import NATIVE_VARIABLE, has_scanner
-from timesink.formats.registry import read_trace
+from timesink.formats.read_options import ReadOptions
+from timesink.formats.source_file import read_trace
 
 pytestmark = pytest.mark.skipif(
     native.scanner_module() is None, reason="built without a compiler: there is no scanner"

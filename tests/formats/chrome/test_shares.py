@@ -10,11 +10,11 @@ import pytest
 
 from answers import as_text, damage
 from builders import DIALECTS, gzip_members, to_bytes, training_trace, write
-from timesink import runtime
-from timesink.formats import ReadOptions
 from timesink.formats.chrome import container
-from timesink.formats.registry import read_trace
+from timesink.formats.read_options import ReadOptions
+from timesink.formats.source_file import read_trace
 from timesink.model.trace import Trace
+from timesink.runtime import workers as runtime
 
 SMALL_PIECE = 4_000
 STEPS = 150

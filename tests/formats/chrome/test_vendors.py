@@ -24,8 +24,8 @@ from builders import (
     runtime,
     xpu_trace,
 )
-from timesink.formats import ReadOptions
-from timesink.formats.registry import read_trace
+from timesink.formats.read_options import ReadOptions
+from timesink.formats.source_file import read_trace
 from timesink.model.trace import Device
 
 DEVICE_COLUMNS = ("kind", "name", "device", "stream", "correlation", "ts_ns", "dur_ns")

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from timesink.errors import UnreadableError
-from timesink.formats import ReadOptions, counters
+from timesink.formats import counters
 from timesink.formats.counters import read_counters
-from timesink.formats.packing import open_source
+from timesink.formats.read_options import ReadOptions
+from timesink.formats.source_file import open_source
 from timesink.model.schema import COUNTERS
 from timesink.sources.sidecars import find_beside
 

@@ -9,7 +9,7 @@ import pytest
 
 from ncu_files import Call, expected_calls, raw_csv
 from timesink.errors import TimesinkError, UnreadableError
-from timesink.formats.registry import read_trace
+from timesink.formats.source_file import read_trace
 
 CALLS = [Call("gemm", 26_336, tensor_pct=72.37), Call("copy", 5_984, dram_pct=88.25)]
 REPORT = b"NVR\0" + (26).to_bytes(4, "little") + b"\x0a\x18" + bytes(24)
@@ -71,7 +71,7 @@ def test_a_packed_report_is_unpacked_first(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_without_ncu_the_command_is_told(report: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("timesink.formats.ncu.find_ncu", lambda: None)
+    monkeypatch.setattr("timesink.formats.ncu.binary_report.find_ncu", lambda: None)
     with pytest.raises(UnreadableError) as caught:
         read_trace(report)
     assert caught.value.message.startswith(f"{report}: a binary Nsight Compute report, and ncu is")

@@ -9,7 +9,7 @@ import pytest
 import timesink
 from ncu_files import CLOCKS_WARNING, Call, collected_line, details_csv, raw_csv, text_page
 from timesink.errors import UnreadableError
-from timesink.formats import ncu
+from timesink.formats.ncu import reader as ncu
 
 CALLS = [Call()]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from timesink.lab.ranks import Plan
-from timesink.lab.ranks.generated import generate_ranks, rank_tables, ranks_and_truth
-from timesink.lab.ranks.layout import PlannedLayout
+from timesink_lab.ranks.generated import generate_ranks, rank_tables, ranks_and_truth
+from timesink_lab.ranks.layout import PlannedLayout
+from timesink_lab.ranks.plan import Plan
 
 
 def test_rank_tables() -> None:

@@ -10,11 +10,12 @@ import polars as pl
 import pytest
 
 from timesink.errors import UsageError
-from timesink.lab.ranks import CAUSE_OF_KIND, KINDS, Plan, Straggler, Truth
-from timesink.lab.ranks.generated import START_NS, tables_of
-from timesink.lab.ranks.layout import PlannedLayout
-from timesink.lab.ranks.simulate import FIRST_STEP, SimulatedRun, carry_out
 from timesink.model.trace import Trace
+from timesink_lab.ranks.generated import START_NS, tables_of
+from timesink_lab.ranks.layout import PlannedLayout
+from timesink_lab.ranks.plan import CAUSE_OF_KIND, KINDS, Plan, Straggler
+from timesink_lab.ranks.simulate import FIRST_STEP, SimulatedRun, carry_out
+from timesink_lab.ranks.truth import Truth
 
 PLANS = {
     "data": Plan(ranks=4, ranks_per_node=2, steps=2),

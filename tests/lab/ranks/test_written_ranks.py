@@ -12,7 +12,8 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import timesink
-from timesink.lab.ranks import Plan, Straggler, generate_ranks, rank_tables
+from timesink_lab.ranks.generated import generate_ranks, rank_tables
+from timesink_lab.ranks.plan import Plan, Straggler
 
 PUT_IN = (Straggler("sync", rank=3, share=0.5), Straggler("uneven_work", rank=6))
 PLAN = Plan(ranks=8, tensor=2, pipeline=2, expert=2, steps=2, layers=1, seed=7, stragglers=PUT_IN)

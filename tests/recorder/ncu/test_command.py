@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from timesink.errors import UsageError
-from timesink.recorder.ncu import (
+from timesink.recorder.ncu.plan import (
     ROOFLINE,
     UTILISATION,
     NcuPlan,

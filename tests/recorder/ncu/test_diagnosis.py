@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from timesink.recorder.ncu import NcuPlan, launch_picks
 from timesink.recorder.ncu.collection import program_failed, why_nothing
+from timesink.recorder.ncu.plan import NcuPlan, launch_picks
 from timesink.recorder.ncu.process import NcuLog
 
 PLAN = NcuPlan(("train",))

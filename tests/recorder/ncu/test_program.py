@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from timesink.errors import CollectError
-from timesink.recorder import ncu as program
-from timesink.recorder.ncu import crash_of, find_ncu, ncu_version
+from timesink.recorder.ncu import executable as program
+from timesink.recorder.ncu.executable import crash_of, find_ncu, ncu_version
 from timesink.recorder.processes import check_program
 
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from timesink.recorder.ncu import LARGEST, SMALLEST, LaunchPicks, launch_picks
+from timesink.recorder.ncu.plan import LARGEST, SMALLEST, LaunchPicks, launch_picks
 
 EVERY = [2, 3, 5, 7, 10, 11, 13, 19, 50, 97, 100, 499, 667, 997, 1000]
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from timesink.recorder import agent
+from timesink.recorder.agent import entry as agent
 from timesink.recorder.agent import profiling as compiling
 from timesink.recorder.agent.engine import CycleEngine
 from timesink.recorder.agent.functions import MarkedCalls, watch_functions

@@ -11,7 +11,8 @@ from cases import STEP, K, O, R, read
 from timesink.answers.views import NO_MEMORY
 from timesink.model.vendors import VENDORS, in_words_of, is_gpu
 from timesink.recorder.folder import EXTRAS
-from timesink.rules import catalogue, find_all, is_pytorch
+from timesink.rules.register import catalogue, is_pytorch
+from timesink.rules.run_findings import find_all
 
 
 def advice_on(name: str, operator: str) -> str:

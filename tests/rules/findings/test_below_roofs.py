@@ -24,11 +24,11 @@ from roofed_runs import (
     good,
     run,
 )
-from timesink.analyses.work import CallArguments, parse_inputs
+from timesink.analyses.work.arguments import CallArguments, parse_inputs
 from timesink.analyses.work.efficiency import efficiency
-from timesink.rules import rules_for
 from timesink.rules.efficiency import efficiency_findings, proven_findings
 from timesink.rules.product_shapes import product_of
+from timesink.rules.register import rules_for
 
 
 class TestProducts:
@@ -41,7 +41,7 @@ class TestProducts:
         assert "Pad 30522 to 30528" in finding.advice
         assert finding.evidence[0].text == "aten::mm 8192x30522, 30522x768"
         assert finding.evidence[0].numbers["roof_reached_pct"] == pytest.approx(20.5, abs=0.2)
-        assert 3e6 < finding.gain_ns < 4.1e6
+        assert 3e6 < finding.cost_ns < 4.1e6
 
     def test_rows_that_lie_apart_by_a_round_number_are_fine(self):
         half = [HALF, HALF]
@@ -78,7 +78,7 @@ class TestProducts:
     def test_a_peak_that_was_measured_is_reached_wholly(self):
         wide = Call("aten::mm", [[4096, 4096]] * 2, 3000, "dgemm_128x128", DOUBLE)
         (finding,) = run(wide, peaks="fp32=60TFLOP/s")
-        assert finding.gain_ns == pytest.approx(3000e3 - 2 * 4096**3 / 60e3, rel=0.01)
+        assert finding.cost_ns == pytest.approx(3000e3 - 2 * 4096**3 / 60e3, rel=0.01)
 
     def test_weights_may_be_the_first_factor(self):
         int8 = ("signed char", "signed char")
@@ -93,7 +93,7 @@ class TestProducts:
         assert "20 matrix products a step with 8 rows take " in finding.sentence
         assert "81.7 % of the memory bandwidth" in finding.sentence
         # Half the bytes at the same rate.
-        assert finding.gain_ns == pytest.approx(20 * 60e3, rel=0.01)
+        assert finding.cost_ns == pytest.approx(20 * 60e3, rel=0.01)
 
     def test_small_ones_are_over_before_the_device_is_busy(self):
         small = Call("aten::mm", [[256, 512], [512, 512]], 12, "gemm_64x64_32x6")
@@ -136,7 +136,7 @@ class TestHeadroom:
         assert finding.sentence.startswith("aten::gelu on 8192x8192 has the most headroom of all")
         assert "of its memory roofline (0.54 TB/s)" in finding.sentence
         # 268 MB at 85 % of 4.8 TB/s.
-        assert finding.gain_ns == pytest.approx(500e3 - 65.8e3, rel=0.01)
+        assert finding.cost_ns == pytest.approx(500e3 - 65.8e3, rel=0.01)
 
     def test_it_is_told_of_real_convolutions(self, shared_root: Path):
         findings = findings_by_rule(shared_root / "data/h200/traces/resnet50_train")
@@ -165,7 +165,7 @@ class TestSavings:
         mine = [finding for finding in findings if finding.id in RULES]
         assert mine
         assert all(0.01 <= finding.share < 1 for finding in mine)
-        gains = [finding.together_ns for finding in findings if finding.gain_ns]
+        gains = [finding.together_ns for finding in findings if finding.cost_ns]
         assert gains == sorted(gains)
 
     def test_without_peaks_nothing_is_said(self):

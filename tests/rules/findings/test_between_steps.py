@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from cases import DATA_LOADER, STEP, K, O, R, read
+from timesink.answers.analysis.finding_values import evidence_json
 from timesink.model.trace import Trace
-from timesink.rules import find_all
 from timesink.rules.idle import between_steps, time_between
+from timesink.rules.run_findings import find_all
 
 
 def trace_with_pauses(us: int, *in_first_pause: dict) -> Trace:
@@ -24,12 +25,12 @@ def test_share_gain_and_evidence():
     (finding,) = between_steps(trace_with_pauses(1000, O("save", 2000, 500)))
     assert (finding.rule, finding.severity) == ("between-steps", "high")
     assert finding.share == pytest.approx(2 / 8)
-    assert (finding.gain_ns, finding.between_ns) == (0, 1_000_000)
+    assert (finding.cost_ns, finding.between_ns) == (0, 1_000_000)
     assert (
         "idle for 1.00 ms between two steps, 25.0 % of the time from the first" in finding.sentence
     )
     assert "made no runtime call for 750 us and ran host code for 250 us" in finding.sentence
-    (gap,) = (item.to_dict() for item in finding.evidence)
+    (gap,) = (evidence_json(item) for item in finding.evidence)
     assert gap == {
         "kind": "gap",
         "name": "between two steps",
@@ -58,7 +59,7 @@ def test_device_work_between_steps_is_no_pause():
 def test_fetching_data_is_gained_under_its_own_heading():
     loading = [O(DATA_LOADER, 2000, 900), O(DATA_LOADER, 5000, 900)]
     load, between = find_all(trace_with_pauses(1000, *loading))
-    assert (load.rule, load.gain_ns, load.between_ns) == ("data-loading", 0, 900_000)
+    assert (load.rule, load.cost_ns, load.between_ns) == ("data-loading", 0, 900_000)
     assert load.share == pytest.approx(1800 / 8000)
     assert "Data loading takes 900 us between two steps" in load.sentence
     assert (between.rule, between.between_ns) == ("between-steps", 100_000)

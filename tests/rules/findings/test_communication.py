@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cases import STEP, K, O, R, read
+from timesink.answers.analysis.finding_values import evidence_json
 from timesink.model.trace import Trace
 from timesink.rules.communication import exposed_communication, gloo_on_devices
 
@@ -28,9 +29,9 @@ class TestExposed:
         (finding,) = exposed_communication(communication_trace(250))
         assert (finding.rule, finding.severity) == ("exposed-communication", "high")
         assert finding.share == pytest.approx(0.25)
-        assert finding.gain_ns == 250_000
+        assert finding.cost_ns == 250_000
         assert "250 us of the 1.00 ms step (25.0 %)" in finding.sentence
-        kernel, step = (item.to_dict() for item in finding.evidence)
+        kernel, step = (evidence_json(item) for item in finding.evidence)
         assert kernel == {"kind": "kernel", "name": NCCL_KERNEL, "calls": 1, "total_us": 250}
         assert step == {"kind": "step", "name": "1", "communication_us": 250, "step_us": 1000}
 
@@ -44,7 +45,7 @@ class TestExposed:
 
     def test_calls_are_the_evidence_where_no_kernel_communicates(self):
         (finding,) = exposed_communication(read(STEP(1, 0, 100), O("gloo:all_reduce", 0, 50)))
-        assert finding.evidence[0].to_dict() == {
+        assert evidence_json(finding.evidence[0]) == {
             "kind": "call",
             "name": "gloo:all_reduce",
             "calls": 1,
@@ -82,5 +83,5 @@ def test_no_more_communication_is_hidden_than_there_is_computation():
     (finding,) = exposed_communication(
         read(STEP(1, 0, 1000), O("gloo:all_reduce", 0, 700), K("gemm", 700, 200))
     )
-    assert finding.gain_ns == 200_000
+    assert finding.cost_ns == 200_000
     assert "Only 200 us of computation is left to overlap it with." in finding.sentence

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cases import MAIN, STEP, K, device_event, host_event, read
+from timesink.answers.analysis.finding_values import evidence_json
 from timesink.model.trace import Trace
 from timesink.rules.device_work import allocator_calls, pageable_copies
 
@@ -20,10 +21,10 @@ def test_share_gain_and_evidence():
     (finding,) = pageable_copies(copy_trace(100))
     assert (finding.rule, finding.severity) == ("pageable-copies", "medium")
     assert finding.share == pytest.approx(0.1)
-    assert finding.gain_ns == 50_000
+    assert finding.cost_ns == 50_000
     assert finding.sentence.startswith("1 copy (4.0 KiB)")
     assert "100 us of the 1.00 ms step (10.0 %)" in finding.sentence
-    (copy,) = (item.to_dict() for item in finding.evidence)
+    (copy,) = (evidence_json(item) for item in finding.evidence)
     assert copy == {"kind": "copy", "name": PAGEABLE, "copies": 1, "total_us": 100, "bytes": 4096}
 
 
@@ -56,7 +57,7 @@ class TestAllocatorCalls:
         assert "Allocating and freeing device memory takes 200 us of" in finding.sentence
         assert finding.sentence.endswith(", in 1 call a step.")
         # The device works during half of it.
-        assert finding.gain_ns == 100_000
+        assert finding.cost_ns == 100_000
         assert finding.evidence[0].name == name
 
     def test_other_calls_and_calls_outside_steps_are_none(self):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cases import DATA_LOADER, STEP, K, O, R, read
+from timesink.answers.analysis.finding_values import evidence_json
 from timesink.model.trace import Trace
 from timesink.rules.idle import data_loading
 
@@ -23,9 +24,9 @@ def test_share_gain_and_evidence():
     (finding,) = data_loading(loading_trace(100))
     assert (finding.rule, finding.severity) == ("data-loading", "medium")
     assert finding.share == pytest.approx(0.15)
-    assert finding.gain_ns == 150_000
+    assert finding.cost_ns == 150_000
     assert "150 us of each 1.00 ms step (15.0 %)" in finding.sentence
-    calls, step = (item.to_dict() for item in finding.evidence)
+    calls, step = (evidence_json(item) for item in finding.evidence)
     assert calls == {"kind": "call", "name": DATA_LOADER, "calls": 2, "total_us": 300}
     assert step == {"kind": "step", "name": "2", "data_loader_us": 200, "step_us": 1000}
 

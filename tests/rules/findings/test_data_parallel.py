@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cases import OTHER, STEP, C, K, O, read
+from timesink.answers.analysis.finding_values import evidence_json
 from timesink.rules.communication import data_parallel
 
 NAME = "DataParallel.forward"
@@ -18,7 +19,12 @@ def test_share_and_evidence():
     assert finding.share == pytest.approx(0.4)
     assert "2 times for 2 devices and takes 400 us of each 1.00 ms step" in finding.sentence
     call, *devices = finding.evidence
-    assert call.to_dict() == {"kind": "call", "name": NAME, "calls": 2, "host_us_per_step": 400}
+    assert evidence_json(call) == {
+        "kind": "call",
+        "name": NAME,
+        "calls": 2,
+        "host_us_per_step": 400,
+    }
     assert [device.name for device in devices] == ["0", "1"]
 
 
@@ -26,7 +32,7 @@ def test_it_is_worth_a_word_even_when_short():
     devices = [C(200, 50, c=0), C(300, 50, c=0, device=1)]
     (finding,) = data_parallel(read(STEP(1, 0, 1000), O(NAME, 0, 10), *devices))
     # What several processes would save, one does not tell.
-    assert (finding.severity, finding.gain_ns) == ("low", 0.0)
+    assert (finding.severity, finding.cost_ns) == ("low", 0.0)
     assert finding.unknown_saving
 
 

@@ -6,12 +6,15 @@ import re
 from collections.abc import Callable
 
 import pytest
+from msgspec import to_builtins
 
 from builders import training_trace
 from cases import DATA_LOADER, STEP, C, K, O, R, read, read_document
-from timesink.model.findings import HIGH, LOW, MEDIUM, SEVERITIES, Finding
+from timesink.answers.analysis.finding_values import FindingJson
+from timesink.model.findings import HIGH, LOW, MEDIUM, SEVERITIES, RunFinding
 from timesink.model.trace import Trace
-from timesink.rules import find_all, rules_for
+from timesink.rules.register import rules_for
+from timesink.rules.run_findings import find_all
 
 
 def bad_run() -> Trace:
@@ -48,8 +51,8 @@ def test_every_finding_has_numbers_evidence_and_advice(run: Callable[[], Trace])
         assert finding.evidence
         assert finding.evidence[0].numbers
         assert 0 <= finding.share <= 1
-        assert bool(finding.gain_ns) == bool(finding.gain_basis)
-        assert finding.gain_ns >= 0
+        assert bool(finding.cost_ns) == bool(finding.gain_basis)
+        assert finding.cost_ns >= 0
 
 
 def test_the_gravest_come_first():
@@ -71,12 +74,12 @@ def test_the_gravest_come_first():
     ],
 )
 def test_severity(share: float, least: str, severity: str):
-    finding = Finding("rule", "Sentence.", share=share, least_severity=least)
+    finding = RunFinding("rule", "Sentence.", share=share, least_severity=least)
     assert finding.severity == severity
 
 
 def test_as_plain_data():
-    answer = find_all(bad_run())[0].to_dict()
+    answer = to_builtins(FindingJson.of(find_all(bad_run())[0]))
     assert list(answer) == [
         "rule",
         "severity",

@@ -58,7 +58,7 @@ class TestAttention:
         assert "of scores (64 x 1024 x 1024) a step" in finding.sentence
         assert "768 MiB of scores" in finding.sentence
         # 4 x 64 x 1024 x 1024 x 64 operations at half of 989 TFLOP/s.
-        assert finding.gain_ns == pytest.approx(260e3 - 34.7e3, rel=0.01)
+        assert finding.cost_ns == pytest.approx(260e3 - 34.7e3, rel=0.01)
 
     def test_each_call_belongs_to_one_attention(self):
         # From a softmax the product of the next layer's scores is the twelfth call.
@@ -100,13 +100,13 @@ class TestChains:
         assert finding.evidence[0].text == "mul + tanh + gelu"
         # Two of three tensors that are written, and two of three that are read.
         # That takes 128 MiB each at 85 % of 4.8 TB/s.
-        assert finding.gain_ns == pytest.approx(2**27 / 4.08e3 * (1 + 1.8 + 1), rel=0.01)
+        assert finding.cost_ns == pytest.approx(2**27 / 4.08e3 * (1 + 1.8 + 1), rel=0.01)
 
     def test_no_more_is_saved_than_passing_it_through_memory_takes(self):
         chain = [Call(name, [[1024, 1024]], 10) for name in ("aten::mul", "aten::tanh")]
         small = {finding.id: finding for finding in run(*chain * 100)}
         # 2 MiB written and read take a microsecond, whatever else keeps the kernels.
-        assert small["unfused-chains"].gain_ns < 200 * 2 * 2**21 / 4.08e3
+        assert small["unfused-chains"].cost_ns < 200 * 2 * 2**21 / 4.08e3
 
     def test_what_another_rule_spoke_of_was_between(self):
         calls = [Call("aten::tanh", [BIG], TENSOR_US), *attention(softmax())]
@@ -119,7 +119,7 @@ class TestChains:
             "unfused-chains"
         ]
         assert "cudnn_batch_norm + clamp_min_" in {evidence.text for evidence in finding.evidence}
-        assert finding.gain_ns < 0.25 * 17e6
+        assert finding.cost_ns < 0.25 * 17e6
 
     @pytest.mark.parametrize(
         "calls",

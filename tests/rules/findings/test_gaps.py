@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cases import DATA_LOADER, STEP, K, O, R, read
+from timesink.answers.analysis.finding_values import evidence_json
 from timesink.model.trace import Trace
 from timesink.rules.idle import large_gaps
 
@@ -20,10 +21,10 @@ def test_share_gain_and_evidence():
     (finding,) = large_gaps(gap(2000, O("saving", 1000, 1900)))
     assert (finding.rule, finding.severity) == ("large-gaps", "high")
     assert finding.share == pytest.approx(0.2)
-    assert finding.gain_ns == 2_000_000
+    assert finding.cost_ns == 2_000_000
     assert "1 gap of 1.00 ms or more takes 20.0 % of the steps" in finding.sentence
     assert "lasts 2.00 ms, in step 5, while the host was in saving" in finding.sentence
-    (seen,) = (item.to_dict() for item in finding.evidence)
+    (seen,) = (evidence_json(item) for item in finding.evidence)
     assert (seen["kind"], seen["gap_us"], seen["start_ns"]) == ("gap", 2000, 1_000_000)
     assert seen["name"] == "in step 5 from first to second, host in saving"
 
@@ -58,14 +59,14 @@ def test_a_gap_counts_as_far_as_it_lies_in_steps():
         events += [*launches, *(K(name, ts, dur, c=c) for name, ts, dur, c in kernels)]
     (finding,) = large_gaps(read(*events))
     # 7 ms in each step; 1.9 ms after the last kernel of the first step; none between the steps.
-    assert finding.gain_ns == pytest.approx((2 * 7000 + 1900) * 1000 / 2)
+    assert finding.cost_ns == pytest.approx((2 * 7000 + 1900) * 1000 / 2)
     assert "lasts 7.00 ms, in step 1" in finding.sentence
 
 
 def test_of_several_devices_the_worst_counts():
     more_events = [R(1, 2, c=7), K("x", 10, 100, c=7, device=1), R(9, 2, c=8)]
     (finding,) = large_gaps(gap(2000, *more_events, K("y", 9000, 1000, c=8, device=1)))
-    assert finding.gain_ns == 8_890_000
+    assert finding.cost_ns == 8_890_000
 
 
 def test_no_device_work():

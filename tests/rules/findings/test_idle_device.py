@@ -6,12 +6,13 @@ import pytest
 
 from cases import DATA_LOADER, MAIN, MODULE, STEP, C, K, O, R, host_event, read
 from timesink.analyses.fitness import recording_fitness
+from timesink.answers.analysis.finding_values import evidence_json
 from timesink.answers.analysis.report import headline
 from timesink.model.findings import Finding
 from timesink.model.trace import Trace
-from timesink.rules import find_all
 from timesink.rules.device_work import tiny_kernels
 from timesink.rules.idle import dominant_operator, low_utilisation
+from timesink.rules.run_findings import find_all
 
 
 def sync(ts: int, dur: int) -> dict:
@@ -33,10 +34,10 @@ def test_numbers_and_evidence():
     (finding,) = low_utilisation(busy_for(300))
     assert (finding.rule, finding.severity) == ("low-utilisation-launch-bound", "high")
     assert finding.share == pytest.approx(0.7)
-    assert finding.gain_ns == 700_000
+    assert finding.cost_ns == 700_000
     assert "GPU 0 runs kernels 30.0 % of the time" in finding.sentence
     assert "700 us of the 1.00 ms step (70.0 %)" in finding.sentence
-    (device,) = (item.to_dict() for item in finding.evidence)
+    (device,) = (evidence_json(item) for item in finding.evidence)
     assert "sync_us_per_step" not in device
     assert (device["kind"], device["name"]) == ("device", "GPU 0")
     assert device["utilisation_pct"] == pytest.approx(30)
@@ -68,7 +69,7 @@ class TestCause:
         assert finding.rule == "low-utilisation-sync-bound"
         # 730 us up to the copy, and the 50 us after it, when the host is behind.
         assert finding.share == pytest.approx(0.78)
-        call = finding.evidence[0].to_dict()
+        call = evidence_json(finding.evidence[0])
         assert (call["kind"], call["name"]) == ("call", "hipMemcpyWithStream")
 
     def test_another_long_call_holds_up_the_host(self):
@@ -76,7 +77,7 @@ class TestCause:
         later = [R(820, 5, c=2), K("last", 830, 10, c=2)]
         (finding,) = low_utilisation(busy_for(100, freeing, *later))
         assert finding.rule == "low-utilisation-runtime-bound"
-        assert finding.gain_ns == 600_000
+        assert finding.cost_ns == 600_000
         assert [item.name for item in finding.evidence] == ["cudaFree", "GPU 0"]
 
     def test_work_is_queued_and_waits(self):
@@ -126,7 +127,7 @@ def test_where_launches_are_not_recorded_that_is_said_and_nothing_promised():
     assert (
         "launches of its work were not recorded; the host mostly ran host code" in finding.sentence
     )
-    assert finding.gain_ns == 0
+    assert finding.cost_ns == 0
 
 
 def test_time_between_steps_is_not_idle_time_of_the_steps():
@@ -185,14 +186,14 @@ class TestDominantOperator:
         (finding,) = dominant_operator(busy_for(100, O("aten::attention", 200, 600), inner))
         # What it calls is not its own.
         assert "aten::attention takes 500 us of the 1.00 ms step (50.0 %)" in finding.sentence
-        assert finding.gain_ns == 500_000
+        assert finding.cost_ns == 500_000
 
     def test_what_runs_while_the_device_works_does_not_count(self):
         assert dominant_operator(busy_for(800, O("aten::attention", 100, 700))) == []
 
     def test_without_a_device_nothing_is_promised(self):
         (finding,) = dominant_operator(read(STEP(1, 0, 1000), O("aten::conv", 0, 700)))
-        assert (finding.share, finding.gain_ns) == (0.7, 0)
+        assert (finding.share, finding.cost_ns) == (0.7, 0)
 
 
 def python(name: str, ts: int, dur: int, self_us: int, parent: int | None = None) -> dict:

@@ -15,7 +15,9 @@ from timelines import RECORDINGS, patient, recording, trace_of
 from timesink.analyses.device_idle import idle_causes
 from timesink.analyses.steps import average_step
 from timesink.model.trace import Device, Trace
-from timesink.rules import complete_steps, device_work, find_all
+from timesink.rules import device_work
+from timesink.rules.run_findings import find_all
+from timesink.rules.steps import complete_steps
 
 IDLE_RULES = ("low-utilisation-", "tiny-kernels", "many-waits", "large-gaps", "data-loading")
 NOT_IDLE = "low-utilisation-copy-bound"
@@ -86,13 +88,13 @@ def check(trace: Trace) -> None:
     most_idle = max(idle, default=0) / max(1, complete_steps(trace).count)
     for finding in find_all(trace):
         assert 0 <= finding.share <= 1, finding
-        assert 0 <= finding.gain_ns <= length, finding
+        assert 0 <= finding.cost_ns <= length, finding
         assert finding.between_ns >= 0, finding
-        assert bool(finding.gain_ns + finding.between_ns) == bool(finding.gain_basis), finding
+        assert bool(finding.cost_ns + finding.between_ns) == bool(finding.gain_basis), finding
         for percent in re.findall(r"([\d.]+) %", finding.sentence):
             assert float(percent) <= 100, finding
         if finding.rule.startswith(IDLE_RULES) and finding.rule != NOT_IDLE and idle:
-            assert finding.gain_ns <= most_idle, finding
+            assert finding.cost_ns <= most_idle, finding
 
 
 @given(runs())

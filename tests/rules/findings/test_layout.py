@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cases import STEP, K, device_event, read
+from timesink.answers.analysis.finding_values import evidence_json
 from timesink.rules.device_work import layout_conversions
 
 TO_NHWC = "void cudnn::ops::nchwToNhwcKernel<float, float, float, false, true>"
@@ -16,10 +17,10 @@ def test_share_gain_and_evidence():
     (finding,) = layout_conversions(read(STEP(1, 0, 1000), *kernels))
     assert (finding.rule, finding.severity) == ("layout-conversions", "medium")
     assert finding.share == pytest.approx(0.06)
-    assert finding.gain_ns == 60_000
+    assert finding.cost_ns == 60_000
     assert "3 kernels a step" in finding.sentence
     assert "60.0 us of the 1.00 ms step (6.0 %)" in finding.sentence
-    assert [item.to_dict() for item in finding.evidence] == [
+    assert [evidence_json(item) for item in finding.evidence] == [
         {"kind": "kernel", "name": TO_NHWC, "calls": 2, "total_us": 50},
         {"kind": "kernel", "name": TO_NCHW, "calls": 1, "total_us": 10},
     ]
@@ -38,7 +39,7 @@ def test_products_in_either_layout_are_fine():
 def test_parallel_streams_count_once_and_only_inside_steps():
     kernels = [K(TO_NHWC, 100, 600, stream=stream) for stream in range(20)]
     (finding,) = layout_conversions(read(STEP(1, 0, 1000), *kernels, K(TO_NHWC, 5000, 900)))
-    assert (finding.share, finding.gain_ns) == (pytest.approx(0.6), 600_000)
+    assert (finding.share, finding.cost_ns) == (pytest.approx(0.6), 600_000)
     assert "20 kernels a step" in finding.sentence
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cases import STEP, K, O, R, read
-from timesink.rules import complete_steps
+from timesink.rules.steps import complete_steps
 
 US = 1000
 

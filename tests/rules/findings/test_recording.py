@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cases import STEP, K, R, read
+from timesink.answers.analysis.finding_values import evidence_json
 from timesink.model.trace import Trace
 from timesink.rules.device_work import cut_steps
 
@@ -28,7 +29,7 @@ def test_numbers_and_evidence():
     assert (finding.rule, finding.severity) == ("cut-steps", "medium")
     assert "2 steps of 4 (3, 4) lack device work: at most 3 device events" in finding.sentence
     assert "against 11 in a complete step" in finding.sentence
-    assert [item.to_dict() for item in finding.evidence] == [
+    assert [evidence_json(item) for item in finding.evidence] == [
         {"kind": "step", "name": "3", "device_events": 3},
         {"kind": "step", "name": "4", "device_events": 0},
     ]

@@ -12,8 +12,8 @@ from timesink.analyses.replay.own_clock import own_timeline
 from timesink.analyses.steps import average_step
 from timesink.model.findings import Finding
 from timesink.model.trace import Trace
-from timesink.rules import find_all
 from timesink.rules.efficiency import proven_findings
+from timesink.rules.run_findings import find_all
 
 
 def by_rule(trace: Trace) -> dict[str, Finding]:
@@ -39,7 +39,7 @@ def trace_of_waits(kernel: int, host: int) -> Trace:
 
 class TestAlone:
     def test_waits_that_are_taken_out_let_the_host_run_ahead(self):
-        saved = by_rule(trace_of_waits(kernel=100, host=100))["many-waits"].gain_ns
+        saved = by_rule(trace_of_waits(kernel=100, host=100))["many-waits"].cost_ns
         # The device has 2 ms of work, the step 4 ms: more than the half cannot be saved.
         assert 1_000_000 < saved <= 2_000_000
 
@@ -48,7 +48,7 @@ class TestAlone:
         kernels = [K("k", 25 * number + 22, 2, c=number + 1) for number in range(40)]
         trace = read(STEP(1, 0, 1000), *launches, *kernels)
         finding = by_rule(trace)["low-utilisation-launch-bound"]
-        assert finding.gain_ns == pytest.approx(900_000, rel=0.1)
+        assert finding.cost_ns == pytest.approx(900_000, rel=0.1)
 
     def test_work_of_a_device_that_waits_for_the_host_saves_nothing(self):
         trace = read(
@@ -58,8 +58,10 @@ class TestAlone:
             O("aten::slow", 400, 580),
         )
         finding = by_rule(trace)["layout-conversions"]
-        assert finding.gain_ns == 0
-        assert finding.why == ("the host is the bottleneck, and the device is idle here anyway")
+        assert finding.cost_ns == 0
+        assert finding.no_saving == (
+            "the host is the bottleneck, and the device is idle here anyway"
+        )
 
 
 class TestTogether:
@@ -69,13 +71,13 @@ class TestTogether:
             step_ns = average_step(trace)["total_ns"]
             findings = proven_findings(trace)
             assert all(
-                finding.gain_ns <= step_ns and finding.together_ns <= step_ns
+                finding.cost_ns <= step_ns and finding.together_ns <= step_ns
                 for finding in findings
             )
 
     def test_each_adds_to_those_above(self, shared_root: Path):
         trace = own_timeline(timesink.open(shared_root / "data/h200/traces/resnet50_train"))
-        savings_ns = [finding.together_ns for finding in proven_findings(trace) if finding.gain_ns]
+        savings_ns = [finding.together_ns for finding in proven_findings(trace) if finding.cost_ns]
         assert savings_ns == sorted(savings_ns)
         assert len(savings_ns) > 1
 

@@ -13,10 +13,11 @@ from timesink.analyses.replay.changes import change_of
 from timesink.analyses.replay.critical_path import path_kinds, played_run
 from timesink.answers.analysis.document import analysis_document
 from timesink.answers.analysis.report import Analysis
-from timesink.model.findings import HIGH, HIGH_SAVING, LOW, MEDIUM, MEDIUM_SAVING, Finding
+from timesink.model.findings import HIGH, HIGH_SAVING, LOW, MEDIUM, MEDIUM_SAVING, RunFinding
 from timesink.output.blocks import Findings
 from timesink.output.terminal import to_text
-from timesink.rules import catalogue, complete_steps
+from timesink.rules.register import catalogue
+from timesink.rules.steps import complete_steps
 
 _SMALL = 120_000
 """Bytes of a recording that takes a tenth of a second."""
@@ -42,11 +43,13 @@ def test_nothing_is_grave_that_saves_nothing(name: str):
     analysis = analysis_of(name)
     length_ns = complete_steps(analysis.timeline).length_ns
     for finding in analysis.findings:
-        saving = finding.gain_ns + finding.between_ns
+        saving = finding.cost_ns + finding.between_ns
         assert finding.severity != HIGH or saving > 0, finding
         assert finding.severity == LOW or saving > 0 or finding.is_warning, finding
         # What has no figure says why, unless it is about the recording.
-        assert saving > 0 or finding.why or finding.unknown_saving or finding.is_warning, finding
+        assert saving > 0 or finding.no_saving or finding.unknown_saving or finding.is_warning, (
+            finding
+        )
         assert finding.together_ns <= length_ns * (1 + 1e-9), finding
         assert "<if" not in finding.advice
         assert "</>" not in finding.advice
@@ -84,11 +87,11 @@ def test_text_page_and_json_have_the_same_first_finding(name: str):
     [(HIGH_SAVING, HIGH), (0.099, MEDIUM), (MEDIUM_SAVING, MEDIUM), (0.024, LOW), (0.0, LOW)],
 )
 def test_what_is_saved_decides_and_not_what_is_concerned(saving: float, severity: str):
-    assert Finding("rule", "Sentence.", share=0.9, saving_share=saving).severity == severity
+    assert RunFinding("rule", "Sentence.", share=0.9, saving_share=saving).severity == severity
 
 
 def test_warnings_about_the_recording_are_medium_at_most():
-    finding = Finding("rule", "Sentence.", share=0.9, saving_share=0.0, is_warning=True)
+    finding = RunFinding("rule", "Sentence.", share=0.9, saving_share=0.0, is_warning=True)
     assert finding.severity == MEDIUM
 
 
@@ -108,13 +111,13 @@ class TestCollectivesOfTheHost:
         gloo, overlap = findings["gloo-on-devices"], findings["exposed-communication"]
         exposed = overlap.share * complete_steps(analysis_of(RANK0).timeline).length_ns
         assert gloo.severity == HIGH
-        assert 0.5 * exposed < gloo.gain_ns <= 1.001 * exposed
+        assert 0.5 * exposed < gloo.cost_ns <= 1.001 * exposed
         assert "nccl" in gloo.advice
-        assert (overlap.severity, overlap.gain_ns) == (LOW, 0.0)
+        assert (overlap.severity, overlap.cost_ns) == (LOW, 0.0)
         assert "Overlap" not in overlap.advice
 
     def test_their_gaps_are_not_told_again(self):
-        gain_ns = {finding.id: finding.gain_ns for finding in analysis_of(RANK0).findings}
+        gain_ns = {finding.id: finding.cost_ns for finding in analysis_of(RANK0).findings}
         assert gain_ns["gloo-on-devices"] > 40_000_000
         assert gain_ns.get("large-gaps", 0) < 5_000_000
         # A thread that goes on when a collective of another ends waits for it: no graph helps.
@@ -132,7 +135,7 @@ class TestCollectivesOfTheHost:
         )
         removed = timesink.whatif(DATA / RANK0, ["remove communication"])
         twice = timesink.whatif(DATA / RANK0, ["scale communication=2"])
-        assert removed.saving_ns == pytest.approx(gloo.gain_ns, rel=0.1)
+        assert removed.saving_ns == pytest.approx(gloo.cost_ns, rel=0.1)
         assert removed.cycle_ns < removed.today_ns < twice.cycle_ns
 
 
@@ -145,7 +148,7 @@ class TestAGraphThatIsReplayed:
         saved = timesink.whatif(
             DATA / "h200/traces/cuda_graph", [change_of("remove sync:aten::item")]
         ).saving_ns
-        assert first.gain_ns == pytest.approx(saved, rel=0.02)
+        assert first.cost_ns == pytest.approx(saved, rel=0.02)
         advice = "read the value of aten::item after the loop or every few steps"
         assert f"Biggest saving: {advice} (at most " in analysis.headline
 

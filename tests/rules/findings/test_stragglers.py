@@ -9,8 +9,8 @@ from cases import read
 from generated_sets import GRID, TWOS, generated_set, healthy_set, slow_set, slow_set_and_truth
 from rank_sets import as_set
 from timesink.analyses.ranks.causes import CAUSES
-from timesink.lab.ranks import Straggler
 from timesink.rules.communication import stragglers, why_late
+from timesink_lab.ranks.plan import Straggler
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def test_what_it_costs(loading_straggler):
     (evidence,) = loading_straggler.evidence
     assert (evidence.kind, evidence.name) == ("worker", "rank5")
     assert evidence.numbers["wait_caused_us_per_step"] == pytest.approx(
-        loading_straggler.gain_ns / 1000
+        loading_straggler.cost_ns / 1000
     )
 
 
@@ -45,7 +45,7 @@ def test_all_that_are_late_are_named():
     assert " delay the others: " in finding.title
     assert "Also rank" in finding.sentence
     worst = max(item.numbers["wait_caused_us_per_step"] for item in finding.evidence)
-    assert finding.gain_ns / 1000 >= worst
+    assert finding.cost_ns / 1000 >= worst
 
 
 def test_ranks_that_are_late_together_cost_what_the_run_loses():

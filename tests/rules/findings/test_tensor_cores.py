@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from cases import STEP, K, O, R, read
+from timesink.answers.analysis.finding_values import evidence_json
 from timesink.model.trace import Trace
 from timesink.rules.device_work import tensor_cores_unused
 
@@ -28,10 +29,10 @@ def test_share_gain_and_evidence():
     (finding,) = tensor_cores_unused(product(300))
     assert (finding.rule, finding.severity) == ("tensor-cores-unused", "high")
     assert finding.share == pytest.approx(0.3)
-    assert finding.gain_ns == 150_000
+    assert finding.cost_ns == 150_000
     assert "spend 300 us of the 1.00 ms step" in finding.sentence
     assert "(75.0 % of all kernel time of operators)" in finding.sentence
-    assert [item.to_dict() for item in finding.evidence] == [
+    assert [evidence_json(item) for item in finding.evidence] == [
         {"kind": "operator", "name": "aten::mm", "kernels": 1, "kernel_us": 300},
         {"kind": "kernel", "name": PLAIN, "calls": 1, "total_us": 300},
     ]
@@ -43,7 +44,7 @@ def test_parallel_streams_count_once_and_only_inside_steps():
     late = [O("aten::mm", 2000, 50), R(2005, 5, c=99), K(PLAIN, 5000, 900, c=99)]
     trace = read(STEP(1, 0, 1000), O("aten::mm", 0, 50), *launches, *kernels, *late, **gpu(7))
     (finding,) = tensor_cores_unused(trace)
-    assert (finding.share, finding.gain_ns) == (pytest.approx(0.6), 300_000)
+    assert (finding.share, finding.cost_ns) == (pytest.approx(0.6), 300_000)
 
 
 @pytest.mark.parametrize(("us", "finding_count"), [(20, 0), (21, 1)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cases import STEP, K, O, R, read
+from timesink.answers.analysis.finding_values import evidence_json
 from timesink.model.trace import Trace
 from timesink.rules.device_work import tiny_kernels
 
@@ -22,10 +23,10 @@ def test_share_gain_and_evidence():
     (finding,) = tiny_kernels(kernels(60, 2))
     assert finding.rule == "tiny-kernels"
     # The device waits 1 us before the first kernel, 8 us after each, and 7 us after the last.
-    assert finding.gain_ns == pytest.approx(480_000, rel=0.02)
+    assert finding.cost_ns == pytest.approx(480_000, rel=0.02)
     assert finding.share == pytest.approx(0.8, rel=0.02)
     assert "100 % of the kernels (60 a step) run less than 5.00 us" in finding.sentence
-    (kernel,) = (item.to_dict() for item in finding.evidence)
+    (kernel,) = (evidence_json(item) for item in finding.evidence)
     assert kernel == {"kind": "kernel", "name": "add", "calls_per_step": 60, "mean_us": 2}
 
 
@@ -47,7 +48,7 @@ def test_half_of_the_kernels_must_be_tiny():
 def test_of_several_devices_the_worst_counts():
     more_events = [K("add", 10 * place + 1, 4, c=place + 1, device=1) for place in range(60)]
     (finding,) = tiny_kernels(kernels(60, 2, *more_events))
-    assert finding.gain_ns == pytest.approx(480_000, rel=0.02)
+    assert finding.cost_ns == pytest.approx(480_000, rel=0.02)
 
 
 def test_nothing_is_said_where_launches_are_not_recorded():

@@ -7,6 +7,7 @@ import pytest
 import timesink
 from cases import MAIN, OTHER, STEP, K, O, R, host_event, read
 from loaded_cycles import Piece, cycles
+from timesink.answers.analysis.finding_values import evidence_json
 from timesink.model.findings import Finding
 from timesink.model.trace import Trace
 from timesink.rules.device_work import many_waits
@@ -30,10 +31,10 @@ def test_share_gain_and_evidence():
     assert (finding.rule, finding.severity) == ("many-waits", "medium")
     # Of the operators, what is spent in calls that wait.
     assert finding.share == pytest.approx(0.18)
-    assert finding.gain_ns == 180_000
+    assert finding.cost_ns == 180_000
     assert "10 operators a step wait for the device" in finding.sentence
     assert "200 us of the 1.00 ms step (20.0 %)" in finding.sentence
-    (operator,) = (item.to_dict() for item in finding.evidence)
+    (operator,) = (evidence_json(item) for item in finding.evidence)
     expected = {"kind": "operator", "name": "aten::item", "calls_per_step": 10, "host_us": 200}
     assert operator == expected
 
@@ -41,7 +42,7 @@ def test_share_gain_and_evidence():
 def test_threads_that_wait_at_once_count_once():
     more_events = [event for place in range(10) for event in wait(50 + 50 * place, 20, OTHER)]
     (finding,) = many_waits(trace_of_waits(10, 20, *more_events))
-    assert finding.gain_ns == 180_000
+    assert finding.cost_ns == 180_000
 
 
 @pytest.mark.parametrize(("count", "us", "finding_count"), [(9, 40, 0), (10, 6, 0), (10, 7, 1)])
@@ -53,7 +54,7 @@ def test_waits_cost_no_more_than_the_idle_time_that_waits_for_them():
     # The device works until 400 us; of the waits after that 3 lie in idle time.
     (finding,) = many_waits(trace_of_waits(10, 40, kernel_us=400))
     assert "400 us of the 1.00 ms step" in finding.sentence
-    assert finding.gain_ns <= 3 * 40_000
+    assert finding.cost_ns <= 3 * 40_000
     assert many_waits(trace_of_waits(10, 40, kernel_us=900)) == []
 
 
@@ -86,9 +87,9 @@ def test_one_wait_a_step_is_told_with_what_its_removal_saves():
     assert "waits for the device in aten::item (1 time a step)" in finding.sentence
     saved = timesink.whatif(trace, ["remove sync:aten::item"]).saving_ns
     # That one is on the clock without the profiler.
-    assert finding.gain_ns == pytest.approx(saved, rel=0.15)
+    assert finding.cost_ns == pytest.approx(saved, rel=0.15)
     # The host prepares while the device works: at most what it prepares.
-    assert 100_000 < finding.gain_ns <= 220_000
+    assert 100_000 < finding.cost_ns <= 220_000
     assert finding.severity == "high"
 
 

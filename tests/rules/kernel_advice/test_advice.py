@@ -9,7 +9,8 @@ import pytest
 from measured_kernels import H200, Launch, trace_of_launches, use
 from timesink.analyses.kernels.calls import Sampling, kernel_calls, with_weights
 from timesink.analyses.kernels.usage import device_use, with_class
-from timesink.model.findings import Finding
+from timesink.answers.kernels.report import AdviceJson
+from timesink.model.findings import KernelAdvice
 from timesink.rules.kernel_use import advise
 
 SGEMM = "ampere_sgemm_128x64_tn"
@@ -28,17 +29,19 @@ OTHER = use("void at::native::unlike<float>()", 900_000, sm=70.0, dram=70.0)
 """Most of the time, and nothing to say of it."""
 
 
-def advice(*launches: Launch, sampling: Sampling | None = None, **options: Any) -> list[Finding]:
+def advice(
+    *launches: Launch, sampling: Sampling | None = None, **options: Any
+) -> list[KernelAdvice]:
     trace = trace_of_launches(*launches)
     calls = with_class(with_weights(kernel_calls(trace), sampling))
     return list(advise(calls, device_use(calls, trace), **options))
 
 
 def rules(*launches: Launch) -> list[str]:
-    return [finding.rule for finding in advice(*launches)]
+    return [finding.id for finding in advice(*launches)]
 
 
-def only(*launches: Launch, **options: Any) -> Finding:
+def only(*launches: Launch, **options: Any) -> KernelAdvice:
     (finding,) = advice(*launches, **options)
     return finding
 
@@ -57,7 +60,7 @@ def test_a_rule_speaks_from_a_twentieth_of_the_time_on(ns: int, *, spoken: bool)
 class TestTensorCores:
     def test_products_on_ordinary_pipes(self):
         finding = only(OTHER, use(SGEMM, 100_000, tensor=0.0, sm=87.0, dram=5.0))
-        assert (finding.rule, finding.kernels, finding.share_pct) == (
+        assert (finding.id, finding.kernels, finding.share_pct) == (
             "tensor-cores-unused",
             (SGEMM,),
             10.0,
@@ -67,7 +70,7 @@ class TestTensorCores:
             "with SM at 87 % of peak."
         )
         assert "set_float32_matmul_precision" in finding.advice
-        assert (finding.gain_ns, finding.gain_basis) == (
+        assert (finding.cost_ns, finding.gain_basis) == (
             50_000,
             "tensor-core kernels take half the time",
         )
@@ -101,7 +104,7 @@ class TestTensorCores:
     def test_devices_that_do_not_say(self):
         trace = trace_of_launches(use(SGEMM, 10, sm=87.0, compute_capability=None), devices=())
         calls = with_class(kernel_calls(trace))
-        assert [finding.rule for finding in advise(calls, device_use(calls, trace))] == [
+        assert [finding.id for finding in advise(calls, device_use(calls, trace))] == [
             "tensor-cores-unused"
         ]
 
@@ -109,14 +112,14 @@ class TestTensorCores:
 class TestLowUse:
     def test_tiny_kernels(self):
         finding = only(OTHER, *[use(ADD, 2_000, sm=1.0, dram=2.0)] * 50)
-        assert finding.rule == "tiny-kernels"
+        assert finding.id == "tiny-kernels"
         assert "10.0 % of the time (100 us) and 98.0 % of the launches" in finding.sentence
-        assert finding.gain_ns == pytest.approx(98_000)
+        assert finding.cost_ns == pytest.approx(98_000)
 
     def test_few_blocks(self):
         few = use("bn_bw", 100_000, sm=9.0, dram=10.0, grid_x=64, grid_y=1, grid_z=1)
         finding = only(OTHER, few, multiprocessors={0: 132})
-        assert finding.rule == "low-use"
+        assert finding.id == "low-use"
         assert "100 % of that has fewer than 132 blocks, the number of" in finding.sentence
         assert "Give each launch more work" in finding.advice
         assert "fewer than 100 blocks." in only(OTHER, few).sentence
@@ -140,7 +143,7 @@ class TestLowUse:
 class TestMemoryBound:
     def test_near_the_roof(self):
         finding = only(OTHER, use(ADD, 100_000, sm=10.0, dram=90.0))
-        assert (finding.rule, finding.to_advice()["gain_ns"]) == ("memory-bound-elementwise", None)
+        assert (finding.id, AdviceJson.of(finding).gain_ns) == ("memory-bound-elementwise", None)
         assert finding.advice == "Move fewer bytes: fusion (torch.compile), smaller data types."
 
     def test_optimizers_of_many_passes(self):
@@ -160,13 +163,13 @@ class TestLayouts:
     def test_images(self):
         images = use("cudnn::ops::nchwToNhwcKernel", 100_000, sm=10.0, dram=90.0)
         finding = only(OTHER, images)
-        assert (finding.rule, finding.gain_ns) == ("layout-conversions", 100_000)
+        assert (finding.id, finding.cost_ns) == ("layout-conversions", 100_000)
         assert finding.sentence.endswith("convert images between NCHW and NHWC.")
         assert "channels_last" in finding.advice
 
     def test_copies_that_change_the_layout(self):
         finding = only(OTHER, use(STRIDED, 100_000, sm=10.0, dram=10.0))
-        assert finding.rule == "layout-conversions"
+        assert finding.id == "layout-conversions"
         assert "contiguous" in finding.advice
         assert "channels_last" not in finding.advice
 
@@ -184,7 +187,7 @@ class TestAttention:
 
     def test_softmax_among_products(self):
         finding = only(*self.layers())
-        assert (finding.rule, finding.gain_ns) == ("attention-not-fused", 40_000)
+        assert (finding.id, finding.cost_ns) == ("attention-not-fused", 40_000)
         assert "4 softmax kernels" in finding.sentence
 
     def test_losses_and_single_ones_are_none(self):
@@ -210,7 +213,7 @@ def test_each_device_by_itself():
     first = use(SGEMM, 10, sm=87.0)
     second = use("nhwcToNchwKernel", 1_000, device=1)
     findings = advice(first, second)
-    assert [(finding.device, finding.rule, finding.share_pct) for finding in findings] == [
+    assert [(finding.device, finding.id, finding.share_pct) for finding in findings] == [
         (0, "tensor-cores-unused", 100.0),
         (1, "layout-conversions", 100.0),
     ]
@@ -219,7 +222,7 @@ def test_each_device_by_itself():
 def test_samples_count_for_what_they_stand_for():
     launches = [OTHER, use(SGEMM, 100_000, sm=87.0)]
     finding = only(*launches, sampling=Sampling(10))
-    assert (finding.share_pct, finding.gain_ns) == (10.0, 500_000)
+    assert (finding.share_pct, finding.cost_ns) == (10.0, 500_000)
 
 
 def test_launches_without_a_duration_or_a_name():
@@ -230,7 +233,7 @@ def test_launches_without_a_duration_or_a_name():
 
 
 def test_plain_data():
-    answer = only(OTHER, use(SGEMM, 100_000, sm=87.0)).to_advice()
-    assert answer["gain_ns"] == 50_000
-    assert answer["kernels"] == [SGEMM]
-    assert answer["device"] == H200.id
+    answer = AdviceJson.of(only(OTHER, use(SGEMM, 100_000, sm=87.0)))
+    assert answer.gain_ns == 50_000
+    assert answer.kernels == [SGEMM]
+    assert answer.device == H200.id

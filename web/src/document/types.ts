@@ -1,78 +1,49 @@
-// What the pages show: a document of sections, each a list of blocks.  Python writes it
-// (`output/blocks.py` spells the same types); a block says what is to be seen, never how.
+// What the pages show: a document of sections, each a list of blocks; a block says what is to be
+// seen, never how.  Generated from `src/timesink/output/blocks.py` by `make docs`; do not edit.
 
-/** How a number is to be read; `format/format.ts` words each of them. */
 export type Kind =
   | "text"
-  | "time_ns" // a length of time
-  | "moment_ns" // a point in time, since the start of the recording
+  | "time_ns"
+  | "moment_ns"
   | "bytes"
-  | "bytes_per_s" // as bytes, with "/s"
+  | "bytes_per_s"
   | "count"
   | "number"
-  | "share" // 0 to 1
-  | "percent" // 0 to 100
-  | "p_value"; // how likely chance alone is
+  | "share"
+  | "percent"
+  | "p_value";
 
-/** Meaning for the reader; never shown by colour alone. */
 export type Tone = "plain" | "good" | "notice" | "warning" | "bad";
 
-export interface Document {
-  schema: "timesink/document/1";
-  kind:
-    | "analysis"
-    | "kernels"
-    | "comparison"
-    | "diagnosis"
-    | "info"
-    | "whatif"
-    | "history"
-    | "watch";
-  /** For the title of the window. */
-  title: string;
-  /** What was read: file, worker, device. */
-  subject: string;
-  /** The answer in a sentence. */
-  headline: string;
-  tone: Tone;
-  version: string;
-  sections: Section[];
-  /** Clock of its times, unless a section has its own; "" or missing for as recorded. */
-  clock?: Clock | "";
+/** Of dotted paths the start goes, which many have in common; some words are told whole. */
+export type Cut = "end" | "start" | "nothing";
+
+export type Medium = "" | "page" | "text";
+
+/** Times of the program by itself, or as they were recorded; nothing where that is one. */
+export type Clock = "" | "own" | "recorded";
+
+export type CellLink =
+  | ""
+  | "operator"
+  | "kernel"
+  | "module"
+  | "moment"
+  | "worker"
+  | "incident"
+  | "report";
+
+/** To a section of the document (or page of the app), a row in it, a place in the trace. */
+export interface Link {
+  label: string;
+  /** Id of a section of the document, or of a page of the app. */
+  section: string;
+  /** Row to look for in the tables of that section; may be empty. */
+  search: string;
+  /** Place in the trace, nanoseconds since its start; null where there is none. */
+  from_ns: number | null;
+  to_ns: number | null;
 }
-
-export interface Section {
-  /** Unique in the document; anchors and pages of the app name it. */
-  id: string;
-  title: string;
-  /** A sentence below the title. */
-  lead: string;
-  blocks: Block[];
-  /** Clock of its times where there are sections of both; else "" or missing. */
-  clock?: Clock | "";
-}
-
-/** Without profiler overhead ("own"), or as recorded. */
-export type Clock = "own" | "recorded";
-
-export type Block =
-  | Text
-  | Facts
-  | Tiles
-  | Parts
-  | Stacks
-  | Findings
-  | Verdict
-  | Attribution
-  | Causes
-  | Table
-  | Curves
-  | Picture
-  | Icicle
-  | Tree
-  | Heatmap
-  | Scatter
-  | Health;
 
 export interface Text {
   type: "text";
@@ -85,12 +56,6 @@ export interface Facts {
   rows: [label: string, value: string][];
 }
 
-/** Key figures. */
-export interface Tiles {
-  type: "tiles";
-  tiles: Tile[];
-}
-
 export interface Tile {
   label: string;
   value: number | null;
@@ -100,8 +65,22 @@ export interface Tile {
   /** 0 to 1 where the figure is a part of a whole: drawn as a bar. */
   share: number | null;
   tone: Tone;
-  /** Id of the section, or page of the app, that tells more; missing or "" where none does. */
+  /** Section of the document, or page of the app, that tells more. */
   section?: string;
+}
+
+/** Key figures. */
+export interface Tiles {
+  type: "tiles";
+  tiles: Tile[];
+}
+
+export interface Part {
+  /** Decides the colour, e.g. "kernel", "communication"; the same everywhere. */
+  id: string;
+  name: string;
+  value: number;
+  help: string;
 }
 
 /** A whole and its parts, as one bar with a legend. */
@@ -113,28 +92,19 @@ export interface Parts {
   parts: Part[];
 }
 
-export interface Part {
-  /** Decides the colour, e.g. "kernel", "communication"; the same everywhere. */
+export interface StackPart {
   id: string;
   name: string;
-  value: number;
-  help: string;
+  values: number[];
 }
 
-/** One bar of parts per step (or worker, or device). */
+/** One bar of parts per step, worker or device. */
 export interface Stacks {
   type: "stacks";
   title: string;
   kind: Kind;
   labels: string[];
-  parts: { id: string; name: string; values: number[] }[];
-}
-
-export interface Findings {
-  type: "findings";
-  items: Finding[];
-  /** What to say when there is none. */
-  empty: string;
+  parts: StackPart[];
 }
 
 export interface Finding {
@@ -149,16 +119,16 @@ export interface Finding {
   links: Link[];
 }
 
-/** To a place in the app; a report shows those it can follow (`section`) and the others as text. */
-export interface Link {
+export interface Findings {
+  type: "findings";
+  items: Finding[];
+  /** What to say when there is none. */
+  empty: string;
+}
+
+export interface Measured {
   label: string;
-  /** Id of a section of the document, or of a page of the app. */
-  section: string;
-  /** Row to look for in the tables of that section; may be empty. */
-  search: string;
-  /** Place in the trace, nanoseconds since its start; null where there is none. */
-  from_ns: number | null;
-  to_ns: number | null;
+  value: number | null;
 }
 
 export interface Verdict {
@@ -167,8 +137,8 @@ export interface Verdict {
   /** The verdict for people, e.g. "slower", "no real difference". */
   word: string;
   sentence: string;
-  base: { label: string; value: number | null };
-  new: { label: string; value: number | null };
+  base: Measured;
+  new: Measured;
   kind: Kind;
   /** Change and its interval, as ratios (0.23 is 23 % more); null where there is none. */
   change: number | null;
@@ -178,30 +148,25 @@ export interface Verdict {
   notes: string[];
 }
 
-/** Where a change comes from: bars to both sides of zero that add up to the change. */
+export interface AttributedPart {
+  id: string;
+  name: string;
+  help: string;
+  base: number;
+  new: number;
+  change: number;
+  low: number | null;
+  high: number | null;
+  sure: boolean;
+}
+
+/** Where a change comes from: rows add up to the change. */
 export interface Attribution {
   type: "attribution";
   title: string;
   kind: Kind;
   change: number;
-  rows: {
-    id: string;
-    name: string;
-    help: string;
-    base: number;
-    new: number;
-    change: number;
-    low: number | null;
-    high: number | null;
-    /** Whether it stands out of the noise. */
-    sure: boolean;
-  }[];
-}
-
-export interface Causes {
-  type: "causes";
-  items: Cause[];
-  empty: string;
+  rows: AttributedPart[];
 }
 
 export interface Cause {
@@ -223,6 +188,44 @@ export interface Cause {
   links: Link[];
 }
 
+export interface Causes {
+  type: "causes";
+  items: Cause[];
+  empty: string;
+}
+
+export interface Numbers {
+  values: (number | null)[];
+}
+
+/** Text that repeats: codes into its distinct values, -1 for none. */
+export interface Texts {
+  codes: number[];
+  texts: string[];
+}
+
+export interface Column {
+  key: string;
+  title: string;
+  kind: Kind;
+  data: Numbers | Texts;
+  /** What the column means. */
+  help: string;
+  /** Whether it is seen at once on a page; text and Markdown have it, or what may be spared. */
+  main: boolean;
+  /** Whether numbers get a bar behind them. */
+  bar: boolean;
+  /** What a click on a cell leads to in the app; "" for nothing. */
+  link: CellLink;
+  /** Changes: a plus is told as well. */
+  signed?: boolean;
+}
+
+export interface Sort {
+  key: string;
+  descending: boolean;
+}
+
 export interface Table {
   type: "table";
   /** Unique in the document. */
@@ -232,54 +235,12 @@ export interface Table {
   /** Rows in `columns`; the first ones of `total_rows`. */
   rows: number;
   total_rows: number;
-  /** What to say below, e.g. why it is empty. */
+  /** What is to be known of it, such as why it is empty. */
   note: string;
   /** Column it is sorted by and whether the largest come first. */
-  sort: { key: string; descending: boolean } | null;
-  /** Whether long texts are shown whole at first. */
+  sort: Sort | null;
+  /** Whether pages show long texts whole at first. */
   whole?: boolean;
-}
-
-export interface Column {
-  key: string;
-  title: string;
-  kind: Kind;
-  /** What the column means. */
-  help: string;
-  /** Shown unless the reader asks for more. */
-  main: boolean;
-  /** Whether numbers get a bar behind them. */
-  bar: boolean;
-  /** Changes: positive values have a plus sign. */
-  signed?: boolean;
-  /** What a click on a cell leads to in the app; "" for nothing. */
-  link: "" | "operator" | "kernel" | "module" | "moment" | "worker" | "incident" | "report";
-  data: ColumnData;
-}
-
-/** Numbers, or text that repeats as codes into its distinct values (-1 is none). */
-export type ColumnData = { values: (number | null)[] } | Texts;
-
-export interface Texts {
-  codes: number[];
-  texts: string[];
-}
-
-export interface Curves {
-  type: "curves";
-  id: string;
-  title: string;
-  /** Of the values; x is nanoseconds since the start of the recording, unless it has labels. */
-  kind: Kind;
-  x: number[];
-  series: Curve[];
-  marks: { x: number; label: string }[];
-  /** What each x is called, where it is no moment. */
-  labels: string[];
-  /** Whether zero is in sight; of levels, differences matter. */
-  from_zero: boolean;
-  /** Whether x counts from midnight: moments are then times of day. */
-  of_day?: boolean;
 }
 
 export interface Curve {
@@ -289,7 +250,30 @@ export interface Curve {
   shape: "line" | "step" | "area" | "dots" | "band";
 }
 
-/** A drawing made by timesink itself (never by a trace). */
+export interface Mark {
+  x: number;
+  label: string;
+}
+
+/** Values over time; x is nanoseconds since the start of the recording. */
+export interface Curves {
+  type: "curves";
+  id: string;
+  title: string;
+  /** Of the values; x is nanoseconds since the start of the recording, unless it has labels. */
+  kind: Kind;
+  x: number[];
+  series: Curve[];
+  marks: Mark[];
+  /** What each x is called, where it is no moment. */
+  labels: string[];
+  /** Whether zero is in sight; of levels, differences matter. */
+  from_zero: boolean;
+  /** Whether x counts from midnight: moments are then told as times of day. */
+  of_day?: boolean;
+}
+
+/** A drawing of ours; names of a trace stand in it as escaped text only. */
 export interface Picture {
   type: "picture";
   title: string;
@@ -297,7 +281,13 @@ export interface Picture {
   caption: string;
 }
 
-/** A tree as nested bars; nodes in pre-order, parents before children. */
+export interface Detail {
+  title: string;
+  kind: Kind;
+  values: (number | null)[];
+}
+
+/** A tree, nodes in pre-order; `parent` is -1 for roots, `codes` point into `texts`. */
 export interface Icicle {
   type: "icicle";
   id: string;
@@ -309,10 +299,19 @@ export interface Icicle {
   texts: string[];
   value: number[];
   /** Further figures of each node for hover and the table beside, e.g. calls. */
-  details: { title: string; kind: Kind; values: (number | null)[] }[];
+  details: Detail[];
 }
 
-/** Call trees of base and new as one, nodes in pre-order, with the state of each. */
+/** What one side has at each node. */
+export interface TreeSide {
+  label: string;
+  /** Figures of each node: calls, device time, ... */
+  details: Detail[];
+  /** Where in its trace each node comes first; None where it does not. */
+  moments_ns: (number | null)[];
+}
+
+/** Two sides as one tree, nodes in pre-order, with what became of each. */
 export interface Tree {
   type: "tree";
   id: string;
@@ -321,7 +320,7 @@ export interface Tree {
   names: Texts;
   /** "added", "removed", "changed", "varies" or "same". */
   states: Texts;
-  /** Nodes below each that are not seen at first, whether they are here or not. */
+  /** Nodes below it that are not seen at first, whether they are here or not. */
   folded: number[];
   base: TreeSide;
   new: TreeSide;
@@ -329,15 +328,18 @@ export interface Tree {
   total: number;
 }
 
-export interface TreeSide {
-  label: string;
-  /** Figures of each node: calls, device time, ... */
-  details: Icicle["details"];
-  /** Where in its trace each node comes first; null where it does not, empty where not known. */
-  moments_ns: (number | null)[];
+export interface HeatRow {
+  name: string;
+  /** One per column; None where there is none. */
+  values: (number | null)[];
+  /** What to know of the row, e.g. why it is marked. */
+  about: string;
+  /** The recording it is of; empty where it stands for several. */
+  worker: string;
+  marked: boolean;
 }
 
-/** Rows x columns of one number each, as colours; no value is negative. */
+/** Rows x columns of one number each, told by colour; nothing is below zero. */
 export interface Heatmap {
   type: "heatmap";
   id: string;
@@ -355,15 +357,27 @@ export interface Heatmap {
   note: string;
 }
 
-export interface HeatRow {
+export interface Point {
   name: string;
-  /** One per column; null where there is none. */
-  values: (number | null)[];
-  /** What to know of the row, e.g. why it is marked. */
+  /** What tells it from others of that name. */
   about: string;
-  /** The recording it is of; empty where it stands for several. */
-  worker: string;
-  marked: boolean;
+  x: number;
+  y: number;
+  size: number;
+  group: string;
+}
+
+export interface PointGroup {
+  /** Decides the colour. */
+  id: string;
+  name: string;
+}
+
+export interface Roof {
+  name: string;
+  /** The highest y; where it slopes, by each x. */
+  value: number;
+  slopes: boolean;
 }
 
 /** Points on two logarithmic axes, below the roofs of what can be; areas are sizes. */
@@ -379,44 +393,90 @@ export interface Scatter {
   /** The largest first. */
   points: Point[];
   /** By `id`, which decides the colour. */
-  groups: { id: string; name: string }[];
+  groups: PointGroup[];
   roofs: Roof[];
   /** Further figures of each point. */
-  details: Icicle["details"];
+  details: Detail[];
   /** What a click on a point leads to in the app. */
-  link: Column["link"];
+  link: CellLink;
   /** Section of a report whose tables have it. */
   section: string;
   /** What is not in the picture. */
   note: string;
 }
 
-export interface Point {
-  name: string;
-  /** What tells it from others of that name. */
-  about: string;
-  x: number;
-  y: number;
-  size: number;
-  group: string;
-}
-
-export interface Roof {
-  name: string;
-  /** The highest y; where it slopes, by each x. */
-  value: number;
-  slopes: boolean;
+export interface HealthItem {
+  code: string;
+  severity: "error" | "warning" | "info";
+  count: number;
+  title: string;
+  told: string;
+  consequence: string;
+  advice: string;
 }
 
 export interface Health {
   type: "health";
-  items: {
-    code: string;
-    severity: "error" | "warning" | "info";
-    count: number;
-    title: string;
-    told: string;
-    consequence: string;
-    advice: string;
-  }[];
+  items: HealthItem[];
+}
+
+export type Block =
+  | Text
+  | Facts
+  | Tiles
+  | Parts
+  | Stacks
+  | Findings
+  | Verdict
+  | Attribution
+  | Causes
+  | Table
+  | Curves
+  | Picture
+  | Icicle
+  | Tree
+  | Heatmap
+  | Scatter
+  | Health;
+
+/** Blocks under a heading; several texts in a row are a list. */
+export interface Section {
+  /** Unique in the document; anchors and pages of the app name it. */
+  id: string;
+  title: string;
+  blocks: Block[];
+  /** A sentence below the title. */
+  lead: string;
+  /**
+   * Of two sections with one id, one for each clock, a reader sees one; text that of the
+   * document.
+   */
+  clock?: Clock;
+}
+
+export interface Document {
+  kind:
+    | "analysis"
+    | "kernels"
+    | "comparison"
+    | "diagnosis"
+    | "info"
+    | "cycles"
+    | "behaviour"
+    | "table"
+    | "whatif"
+    | "history"
+    | "watch";
+  /** For the title of the window. */
+  title: string;
+  /** What was read: file, worker, device. */
+  subject: string;
+  /** The answer in a sentence. */
+  headline: string;
+  version: string;
+  sections: Section[];
+  tone: Tone;
+  schema: "timesink/document/1";
+  /** What all of its times are on, but for sections that say otherwise. */
+  clock?: Clock;
 }

@@ -7,29 +7,33 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import msgspec
 import numpy as np
 import polars as pl
+from msgspec import structs
 from numpy.typing import NDArray
 
 from timesink.analyses import columns, names
-from timesink.analyses.behaviour import (
-    FUNCTION_CLASSES,
+from timesink.analyses.behaviour.calls import OUTSIDE, Windows, process_of_device, process_of_host
+from timesink.analyses.behaviour.classes import FUNCTION_CLASSES, PART_OF_CLASS
+from timesink.analyses.behaviour.counters import LEVELS, levels_beside
+from timesink.analyses.behaviour.functions import (
     ON_CPU,
-    PART_OF_CLASS,
     RUN_QUEUE,
     device_classes,
     functions_of,
     host_classes,
 )
-from timesink.analyses.behaviour.calls import OUTSIDE, Windows, process_of_device, process_of_host
+from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
 from timesink.analyses.behaviour.untraced import WORK, OwnThread, in_stead, own_threads
-from timesink.analyses.cycles import Cycles
+from timesink.analyses.cycles.spans import Cycles
 from timesink.analyses.kernels.families import load_families
 from timesink.analyses.kernels.table import launched_blocks
 from timesink.analyses.links import link_launches
 from timesink.analyses.names import is_waiting_call
 from timesink.model import intervals, vendors
 from timesink.model.intervals import Flags, Floats, IntervalSet, Ints
+from timesink.model.schema import HOST_DEVICE
 from timesink.model.trace import Trace
 
 PARTS = (
@@ -75,15 +79,6 @@ mentioning in some cycle are kept."""
 
 MIN_PLACE = 0.002
 """Places matter that take this part of a typical cycle in one cycle at least."""
-
-LEVELS = {
-    "cycle": pl.Int64(),
-    "metric": pl.String(),
-    "device": pl.String(),
-    "unit": pl.String(),
-    "value": pl.Float64(),
-}
-"""Every counter of every device (or `Host`) once per cycle: mean while it lasted, in `unit`."""
 
 
 CYCLE_SPANS = {"cycle": pl.Int64(), "ts_ns": pl.Int64(), "dur_ns": pl.Int64()}
@@ -201,8 +196,7 @@ _COPYING = tuple(
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class DeviceTime:
+class DeviceTime(msgspec.Struct, frozen=True, eq=False):
     """When the devices of a process were at what."""
 
     computing: IntervalSet
@@ -278,8 +272,7 @@ Rows = NDArray[np.intp]
 """Rows of `trace.host`."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Crew:
+class Crew(msgspec.Struct, frozen=True, eq=False):
     """Cycles of one process, and the host events of the threads that work for them."""
 
     process: str
@@ -333,7 +326,7 @@ def crews(
 
 def _in_time(marker: OwnThread, windows: Windows) -> OwnThread:
     """A thread that marks cycles with the time that these take."""
-    return replace(marker, windows=windows.take(np.isin(windows.row, marker.windows.row)))
+    return structs.replace(marker, windows=windows.take(np.isin(windows.row, marker.windows.row)))
 
 
 WAITING = "waiting"
@@ -494,3 +487,125 @@ def _with_run_queue(
         remaining[part] = fixed + np.rint((parts[part] - fixed) * (1 - share)).astype(np.int64)
         lost = lost + parts[part] - remaining[part]
     return {**remaining, "run_queue": lost}
+
+
+# -- from a behaviour table ------------------------------------------------------------------------
+
+Key = tuple[str, str | None]
+"""Part and family of kernels."""
+_ON_CPU = "on_cpu"
+"""What the scheduler says: it holds launches and all other calls."""
+_ON_DEVICE = ("device_compute", "exposed_communication", "copies")
+_ORDER = ("exposed_communication", *(part for part in PARTS[1:-1] if part[:7] != "exposed"))
+"""Parts in the order in which they are given what remains of a cycle, after computing."""
+
+
+def anatomy_of(behaviour: pl.DataFrame, counters: pl.DataFrame | None = None) -> Anatomy:
+    """The anatomy of the cycles of one process from its behaviour table.
+
+    Times of functions do not say what happened at the same time.  Parts are therefore put one after
+    the other, device work first, each cut to what remains of the cycle.  Counters that were sampled
+    beside the table are added where it lacks them.
+    """
+    table = plain_texts(behaviour).filter(pl.col("cycle_dur_ns") > 0)
+    first = table.group_by("cycle").agg(
+        pl.col("cycle_ts_ns").min().fill_null(0).alias("ts_ns"),
+        pl.col("cycle_dur_ns").max().alias("dur_ns"),
+    )
+    cycles = first.sort("cycle").select(*CYCLE_SPANS).cast(pl.Schema(CYCLE_SPANS))
+    # Functions of a cycle share the samples of a counter: their median is what it read.
+    readings = table.filter(
+        pl.col("metric").is_not_null() & pl.col("mu").cast(pl.Float64).is_finite()
+    )
+    medians = readings.group_by("cycle", "metric", "device").agg(
+        pl.col("unit").drop_nulls().first(), pl.col("mu").median().alias("value")
+    )
+    levels = medians.select(*LEVELS).cast(pl.Schema(LEVELS))
+    notes: tuple[str, ...] = ()
+    if counters is not None and counters.height:
+        pid = table["pid"].drop_nulls()
+        process = str(pid[0]) if len(pid) else ""
+        beside, notes = levels_beside(counters, cycles, process)
+        levels = pl.concat([levels, beside.join(levels, "metric", "anti")])
+    length = cycles["dur_ns"].to_numpy()
+    times = _times(table).join(cycles.select("cycle").with_row_index("row"), "cycle")
+    keys = times.select("part", "family").unique().sort("part", "family")
+    placed = times.join(keys.with_row_index("key"), ["part", "family"], nulls_equal=True)
+    spent = np.zeros((keys.height, len(length)), dtype=np.int64)
+    spent[placed["key"].to_numpy(), placed["row"].to_numpy()] = placed["dur_ns"].to_numpy()
+    durations: dict[Key, Ints] = dict(zip(keys.iter_rows(), spent, strict=True))
+    return Anatomy(
+        parts=_rows(cycles["cycle"], _cut_to_length(length, durations)),
+        places=pl.DataFrame(schema=PLACE_TIMES),
+        levels=levels.sort("cycle", "metric", "device"),
+        from_timeline=False,
+        cycles=cycles,
+        notes=notes,
+    )
+
+
+def _times(table: pl.DataFrame) -> pl.DataFrame:
+    """Time by cycle, part and family of kernels; of devices that of the busiest one."""
+    once = once_per_cycle(table)
+    kinds = once.select("function", "function_class", "device", "anchor").unique()
+    parts = [_part(*row) for row in kinds.iter_rows()]
+    rules = load_families()
+    family = [
+        rules.of(name) if part == "device_compute" else None
+        for name, part in zip(kinds["function"].to_list(), parts, strict=True)
+    ]
+    labelled = kinds.with_columns(
+        part=pl.Series(parts, dtype=pl.String), family=pl.Series(family, dtype=pl.String)
+    )
+    keys = ["function", "function_class", "device", "anchor"]
+    rows = once.join(labelled, keys, nulls_equal=True).filter(pl.col("part").is_not_null())
+    device = pl.col("part").is_in(_ON_DEVICE) & (pl.col("device") != HOST_DEVICE)
+    busy = rows.filter(device).group_by("device").agg(pl.col("dur_ns").sum())
+    if busy.height > 1:
+        busiest = busy.sort("dur_ns", "device", descending=[True, False])["device"][0]
+        rows = rows.filter(~device | (pl.col("device") == busiest))
+    return rows.group_by("cycle", "part", "family").agg(pl.col("dur_ns").sum())
+
+
+def _part(function: str, function_class: str | None, device: str, anchor: str | None) -> str | None:
+    """What a function counts for; None for one that says nothing about what is done."""
+    on_host = device == HOST_DEVICE
+    if on_host and is_loading(function):
+        return "data_loading"
+    if is_host_collective(function) or (not on_host and vendors.is_collective_kernel(function)):
+        return "exposed_communication"
+    if on_host and function == anchor:
+        return None
+    return _ON_CPU if function_class == "oncpu" else PART_OF_CLASS.get(function_class or "")
+
+
+def _cut_to_length(length: Ints, durations: dict[Key, Ints]) -> dict[Key, Ints]:
+    """Parts in order, as far as the cycle lasts; what is left is idle."""
+    nothing = np.zeros(len(length), dtype=np.int64)
+    if (_ON_CPU, None) in durations:
+        launches = durations.get(("launch_gap", None), nothing)
+        durations["host_cpu", None] = np.maximum(durations[_ON_CPU, None] - launches, 0)
+    computing = {key: time for key, time in durations.items() if key[0] == "device_compute"}
+    # Kernels that ran at the same time share what there is.
+    total = sum(computing.values(), nothing)
+    share = np.minimum(1.0, length / np.maximum(total, 1))
+    cut = {key: np.floor(time * share).astype(np.int64) for key, time in computing.items()}
+    rest = length - sum(cut.values(), nothing)
+    for part in _ORDER:
+        cut[part, None] = np.minimum(durations.get((part, None), nothing), rest)
+        rest = rest - cut[part, None]
+    cut["idle", None] = rest
+    return cut
+
+
+def _rows(cycle: pl.Series, cut: dict[Key, Ints]) -> pl.DataFrame:
+    times = np.stack([*cut.values()]).astype(np.float64)
+    key, row = np.nonzero(times > 0)
+    part, family = (pl.Series(texts, dtype=pl.String) for texts in zip(*cut, strict=True))
+    rows = {
+        "cycle": cycle[row],
+        "part": part[key],
+        "family": family[key],
+        "dur_ns": times[key, row],
+    }
+    return pl.DataFrame(rows, schema=PART_TIMES).sort("cycle", "part", "family")

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+import msgspec
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.analyses.behaviour import (
+from timesink.analyses.behaviour.functions import (
     NOT_COUNTED,
     SCHEDULED,
     STEP_MARK,
@@ -27,12 +28,12 @@ from timesink.analyses.columns import (
     host_lanes,
     host_names,
     start_and_end,
-    sums_by,
 )
-from timesink.analyses.cycles import Cycles, host_spans
+from timesink.analyses.cycles.spans import Cycles, host_spans
 from timesink.analyses.forest import nest_calls, pre_order
 from timesink.analyses.links import link_launches
 from timesink.model import intervals
+from timesink.model.arrays import exclusive_cumsum, ragged_ranges, sums_by
 from timesink.model.intervals import Flags, IntervalSet, Ints
 from timesink.model.trace import Trace
 from timesink.recorder.folder import CUT_MARK
@@ -40,8 +41,7 @@ from timesink.recorder.folder import CUT_MARK
 OUTSIDE = -1
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Windows:
+class Windows(msgspec.Struct, frozen=True, eq=False):
     """The cycles of one process, in time order."""
 
     row: Ints
@@ -69,22 +69,19 @@ class Windows:
         first = np.searchsorted(np.maximum.accumulate(self.end), start, side="right")
         beyond = np.searchsorted(self.start, np.maximum(end, start + 1), side="left")
         count = np.maximum(beyond - first, 0)
-        before = np.cumsum(count) - count
-        call = np.repeat(np.arange(len(start)), count)
-        place = first[call] + np.arange(len(call)) - before[call]
+        call, place = np.repeat(np.arange(len(start)), count), ragged_ranges(first, count)
         return Pieces(
             call=call,
             row=self.row[place],
             start=np.maximum(start[call], self.start[place]),
             end=np.minimum(end[call], self.end[place]),
-            first_piece=before,
+            first_piece=exclusive_cumsum(count),
             first_window=first,
             window=place,
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Pieces:
+class Pieces(msgspec.Struct, frozen=True, eq=False):
     """Parts of calls that lie in one cycle each, call by call in time order."""
 
     call: Ints
@@ -162,8 +159,7 @@ def concat_calls(parts: Sequence[Calls]) -> Calls:
     return Calls(*columns)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CycleWork:
+class CycleWork(msgspec.Struct, frozen=True, eq=False):
     """Calls inside of cycles, what their functions are called, and what was left out."""
 
     calls: Calls

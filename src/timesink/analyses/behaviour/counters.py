@@ -9,20 +9,23 @@ a spread of exactly zero: tests between cycles are undefined otherwise.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
 from itertools import groupby
 
+import msgspec
 import numpy as np
 import polars as pl
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from timesink.analyses.behaviour.calls import HOST_NUMBER, NO_NUMBER
+from timesink.analyses.behaviour.calls import HOST_NUMBER, NO_NUMBER, Windows
 from timesink.analyses.names import device_word
+from timesink.model.arrays import prefix_sums
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.schema import HOST_DEVICE, host_and_pid
 from timesink.model.trace import Trace
-from timesink.model.units import unit_of
+from timesink.model.units import join_names, quantity, unit_of
 from timesink.model.vendors import DEVICE_WORDS
 
 ENOUGH_SAMPLES = 3
@@ -36,8 +39,7 @@ NONE, SOME, ALL = range(3)
 """How many calls were interpolated: places in `model.schema.INTERPOLATED`."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Series:
+class Series(msgspec.Struct, frozen=True, eq=False):
     """Samples of one counter of one device or process; times ascend and are distinct."""
 
     counter: str
@@ -52,8 +54,7 @@ class Series:
         return int(REACH_IN_INTERVALS * np.median(np.diff(self.ts_ns)))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Spans:
+class Spans(msgspec.Struct, frozen=True, eq=False):
     """Stretches of time in which functions ran, and the group (function and cycle) of each."""
 
     group: Ints
@@ -71,8 +72,7 @@ class Spans:
         return replace(self, **{name: getattr(self, name)[chosen] for name in names})
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CounterLevels:
+class CounterLevels(msgspec.Struct, frozen=True, eq=False):
     """What one counter read in those groups in which it is known."""
 
     group: Ints
@@ -180,13 +180,12 @@ def _of_samples(value: Floats, first: Ints, beyond: Ints) -> tuple[Floats, Float
     # type there is: the difference of two such sums loses few digits.
     base = np.median(value)
     shifted = (value - base).astype(np.longdouble)
-    sums = np.concatenate([[0], np.cumsum(shifted)])
-    squares = np.concatenate([[0], np.cumsum(shifted * shifted)])
+    sums, squares = prefix_sums(shifted), prefix_sums(shifted * shifted)
     count = beyond - first
     mean = (sums[beyond] - sums[first]) / count
     variance = np.maximum((squares[beyond] - squares[first]) / count - mean * mean, 0)
     # Where nothing changes, exactly that.
-    changes = np.concatenate([[0], np.cumsum(value[1:] != value[:-1])])
+    changes = prefix_sums(value[1:] != value[:-1])
     constant = changes[beyond - 1] == changes[first]
     return (
         np.where(constant, value[first], (mean + base).astype(np.float64)),
@@ -246,15 +245,14 @@ def place_of(label: str | None, processes: Collection[str], devices: Collection[
     return device_place(int(accelerator[1]) if accelerator[1] else text)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CounterBook:
+class CounterBook(msgspec.Struct, frozen=True, eq=False):
     """All counters of a recording by what they are of."""
 
     series: Mapping[tuple[str, str], Series]
     """By counter and place."""
     units: Mapping[str, str | None]
     """Of each counter."""
-    labels: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = msgspec.field(default_factory=dict)
     """Of each place: as recorded."""
 
     @property
@@ -316,8 +314,7 @@ def _series(samples: pl.DataFrame) -> dict[tuple[str, str], Series]:
 _NUMBER = re.compile(r"\d+")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Devices:
+class Devices(msgspec.Struct, frozen=True, eq=False):
     """What devices are called, and where their counters and those of processes are."""
 
     word: str
@@ -411,3 +408,206 @@ def _match_processes(
         return places, ()  # the one that was sampled is another, such as a launcher
     note = f"process {pid} of the trace is taken for {sampled[0]} of the counters"
     return {processes[0]: sampled[0]}, (note,)
+
+
+# -- levels of counters in cycles ------------------------------------------------------------------
+
+LEVELS = {
+    "cycle": pl.Int64(),
+    "metric": pl.String(),
+    "device": pl.String(),
+    "unit": pl.String(),
+    "value": pl.Float64(),
+}
+"""Every counter of every device (or `Host`) once per cycle: mean while it lasted, in `unit`."""
+
+OF_DEVICE = re.compile(rf"(?:^|_)(?:{DEVICE_WORDS})(?:_|$)")
+"""Counters of an accelerator, where the sampler does not say which."""
+RUN_QUEUE = re.compile(r"^(?:process|thread|task)_.*(?:runq|run_?queue|sched_wait)")
+"""Share of time in which the process could have run and had no processor."""
+_MASK = re.compile(r"(?:throttle_?|event_?)reasons|reasons[._]active", re.IGNORECASE)
+"""Counters whose bits mean something each, and whose mean means nothing."""
+
+
+def level_rows(
+    book: CounterBook, of_devices: Iterable[tuple[str, list[Series]]], windows: Windows, cycle: Ints
+) -> pl.DataFrame:
+    """Rows of `LEVELS` for cycles; `cycle` is the number of each row of the table of cycles.
+
+    `of_devices` are the counters of each device, as `series_by_device` finds them.
+    """
+    length = windows.end - windows.start
+    spans = Spans(np.arange(len(length)), windows.start, windows.end, length, groups=len(length))
+    middle = windows.start + length // 2
+    entries = []
+    for label, together in of_devices:
+        for series, level in levels(together, spans):
+            value = level.mean
+            if _MASK.search(series.counter):
+                # A mean of a mask means nothing: what it was nearest to the middle of the cycle.
+                moment = middle[level.group]
+                after = np.searchsorted(series.ts_ns, moment).clip(0, len(series.ts_ns) - 1)
+                before = np.maximum(after - 1, 0)
+                earlier = moment - series.ts_ns[before] < series.ts_ns[after] - moment
+                value = series.value[np.where(earlier, before, after)]
+            entries.append((label, series.counter, level.group, value))
+    return _level_table(entries, book.units, cycle[windows.row])
+
+
+def _level_table(
+    entries: Sequence[tuple[str, str, Ints, Floats]], units: Mapping[str, str | None], cycle: Ints
+) -> pl.DataFrame:
+    """Rows of `LEVELS`: of devices and counters, in which of the cycles, and how high."""
+    groups = [np.zeros(0, dtype=np.int64), *(group for *_, group, _ in entries)]
+    row = np.repeat(np.arange(len(entries)), [len(group) for group in groups[1:]])
+    texts: dict[str, list[str | None]] = {
+        "metric": [counter for _, counter, *_ in entries],
+        "device": [label for label, *_ in entries],
+        "unit": [units[counter] for _, counter, *_ in entries],
+    }
+    return pl.DataFrame(
+        {
+            "cycle": cycle[np.concatenate(groups)],
+            **{
+                name: pl.Series(column, dtype=pl.String).gather(row)
+                for name, column in texts.items()
+            },
+            "value": np.concatenate([np.zeros(0), *(value for *_, value in entries)]),
+        },
+        schema=LEVELS,
+    ).sort("cycle", "metric", "device")
+
+
+def series_by_device(
+    book: CounterBook, devices: Devices, process: str, used: Sequence[int]
+) -> Iterator[tuple[str, list[Series]]]:
+    """Counters of each device, and those of the process and its host, each of them once.
+
+    `used` are numbers of the devices it worked on.
+    """
+    # Devices with counters, where the process names none it worked on.
+    sampled = (place.removeprefix("device ") for place in book.places("device"))
+    numbers = list(used) or sorted(int(text) for text in sampled if text.isdigit()) or [NO_NUMBER]
+    near_host = devices.places(process, HOST_NUMBER)
+    # A sampler that names no device means the only one there is.
+    unnamed = len(numbers) == 1
+    taken: set[str] = set()
+    for number in numbers:
+        places = [place for place in devices.places(process, number) if place.startswith("device ")]
+        candidates = []
+        for counter in book.counters:
+            series = book.find(counter, places)
+            if series is None and unnamed and OF_DEVICE.search(counter):
+                series = book.find(counter, near_host)
+                taken.add(counter)
+            candidates.append(series)
+        yield devices.label(process, number), [item for item in candidates if item is not None]
+    rest = (book.find(counter, near_host) for counter in book.counters if counter not in taken)
+    yield HOST_DEVICE, [item for item in rest if item is not None]
+
+
+def run_queue_share(levels_of: pl.DataFrame, cycle: Ints) -> Floats:
+    """Share of each cycle in which the process waited for a processor; 0 where unknown."""
+    share = np.zeros(len(cycle))
+    queue_rows = levels_of.filter(
+        pl.col("device") == HOST_DEVICE, pl.col("metric").str.contains(RUN_QUEUE.pattern)
+    )
+    for (_, unit), rows in queue_rows.group_by("metric", "unit", maintain_order=True):
+        factor, base = quantity(1.0, unit if isinstance(unit, str) else None)
+        if base != "%":
+            continue
+        values = dict(rows.select("cycle", "value").iter_rows())
+        readings = np.array([values.get(number, 0.0) for number in cycle.tolist()])
+        share = np.maximum(share, np.nan_to_num(readings) * factor / 100)
+    return np.clip(share, 0.0, 1.0)
+
+
+_ROUND = 4
+"""Samples that are so many times closer to each other than rounds usually are belong to one."""
+_MIN_ROUNDS = 3
+"""Of fewer rounds it cannot be said how far apart they usually are."""
+_REGULAR = 0.8
+"""Part of the rounds that have equally many samples where each device has one in a round."""
+_ADD_UP = ("B/s",)
+"""Units of which the sum over all devices means something: traffic of all network interfaces."""
+
+
+def levels_beside(
+    counters: pl.DataFrame, cycles: pl.DataFrame, process: str
+) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """Rows of `LEVELS` for the counters of the host and of one process, and what was left out.
+
+    Samplers that leave out the device mix its counters: those of several devices are added up where
+    that means something, and left out where it does not.  `cycles` are rows of `CYCLE_SPANS`.
+    """
+    start, length = cycles["ts_ns"].to_numpy(), cycles["dur_ns"].to_numpy()
+    spans = Spans(np.arange(len(start)), start, start + length, length, groups=len(start))
+    host_series, mixed = _host_series(counters, process)
+    units = {series.counter: unit for series, unit in host_series}
+    read = [
+        (HOST_DEVICE, series.counter, level.group, level.mean)
+        for series, level in levels([series for series, _ in host_series], spans)
+    ]
+    note = f"counters that mix several devices were left out: {join_names(sorted(mixed))}"
+    return _level_table(read, units, cycles["cycle"].to_numpy()), (note,) if mixed else ()
+
+
+def _host_series(
+    counters: pl.DataFrame, process: str
+) -> tuple[list[tuple[Series, str | None]], list[str]]:
+    """Counters of the host and the process with their units, the nearer one of two; and mixed ones.
+
+    Of a counter that is mixed in one place and not in the other, the latter is taken.
+    """
+    samples = counters.select(pl.col("counter", "device").cast(pl.String), "ts_ns", "value").filter(
+        pl.col("value").is_finite()
+    )
+    nearness = {process_place(process): 0, HOST_PLACE: 1}
+    nearest: dict[str, tuple[int, Series, str | None]] = {}
+    mixed = []
+    by_counter = samples.sort("ts_ns").partition_by("counter", "device", as_dict=True)
+    for (counter, label), rows in by_counter.items():
+        place = place_of(label, [process], [])
+        if place not in nearness or OF_DEVICE.search(counter):
+            continue
+        unit = unit_of(counter, rows.select(pl.col("value").abs().max()).item())
+        series = _round_sums(counter, rows["ts_ns"].to_numpy(), rows["value"].to_numpy(), unit)
+        near = nearness[place]
+        if series is None:
+            mixed.append(counter)
+        elif counter not in nearest or near < nearest[counter][0]:
+            nearest[counter] = (near, series, unit)
+    left_out = [counter for counter in dict.fromkeys(mixed) if counter not in nearest]
+    return [(series, unit) for _, series, unit in nearest.values()], left_out
+
+
+def _round_sums(counter: str, times: Ints, values: Floats, unit: str | None) -> Series | None:
+    """One value per round of samples; None where they are of several devices and do not add up."""
+    turn = rounds(times)
+    many = np.bincount(turn)
+    usual = int(np.bincount(many).argmax()) if len(many) >= _MIN_ROUNDS else 1
+    if usual == 1:
+        return Series(counter, times, values.astype(np.float64))
+    is_complete = many == usual
+    if quantity(1.0, unit)[1] not in _ADD_UP or is_complete.mean() < _REGULAR:
+        return None
+    first = np.searchsorted(turn, np.arange(len(many)))
+    sums = np.bincount(turn, values)
+    return Series(counter, times[first[is_complete]].astype(np.int64), sums[is_complete])
+
+
+def rounds(times: Ints) -> Ints:
+    """The round of sampling each of the times (in order) belongs to.
+
+    Rounds are as far apart as the gaps that make up half of the time: a pause of the sampler is one
+    long gap, and samples of one round are many short ones.
+    """
+    gaps = np.diff(times)
+    if not len(gaps):
+        return np.zeros(len(times), dtype=np.int64)
+    # The median of gaps, each weighed by its length, without the longest: it may be a pause that
+    # is longer than all the rest together.
+    ordered = np.sort(gaps)
+    passed = np.cumsum(ordered[:-1] if len(ordered) > 1 else ordered)
+    usual = int(ordered[np.searchsorted(passed, passed[-1] / 2)])
+    return prefix_sums(gaps * _ROUND > usual)

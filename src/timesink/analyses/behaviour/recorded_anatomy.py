@@ -1,19 +1,22 @@
-"""The anatomy of the cycles of a recording, with every counter of its devices and its host."""
+"""The anatomy of the cycles of a recording: parts, places between calls, levels of counters.
+
+Places say where the thread that marks a cycle spends its time: in which call, between which.
+"""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import TypeAlias
 
 import numpy as np
 import polars as pl
 
-from timesink.analyses.behaviour import PART_OF_CLASS, once_per_cycle, plain_texts
 from timesink.analyses.behaviour.anatomy import (
-    CYCLE_SPANS,
-    LEVELS,
+    CALL_TIMES,
+    MIN_PLACE,
     PART_TIMES,
-    PARTS,
     PLACE_TIMES,
     Anatomy,
     Crew,
@@ -21,232 +24,269 @@ from timesink.analyses.behaviour.anatomy import (
     cycle_spans,
     device_times,
     host_ranges,
-    is_host_collective,
-    is_loading,
     launch_rows,
     part_rows,
 )
 from timesink.analyses.behaviour.calls import (
-    HOST_NUMBER,
-    NO_NUMBER,
+    OUTSIDE,
     Windows,
+    process_of_host,
     step_windows_by_process,
     windows_by_process,
 )
 from timesink.analyses.behaviour.counters import (
-    HOST_PLACE,
+    LEVELS,
     CounterBook,
-    Devices,
     Series,
-    Spans,
     counter_book,
-    levels,
+    level_rows,
     match_devices,
-    place_of,
-    process_place,
+    run_queue_share,
+    series_by_device,
 )
-from timesink.analyses.behaviour.cycle_places import place_rows, with_calls
+from timesink.analyses.behaviour.functions import functions_of
 from timesink.analyses.behaviour.untraced import is_mark
-from timesink.analyses.cycles import Cycles, has_host_spans
-from timesink.analyses.kernels.families import load_families
-from timesink.model import vendors
-from timesink.model.intervals import Floats, Ints
-from timesink.model.schema import HOST_DEVICE
+from timesink.analyses.columns import device_columns, event_ranges, host_columns, host_names
+from timesink.analyses.cycles.spans import Cycles, has_host_spans
+from timesink.analyses.forest import (
+    CallForest,
+    Nodes,
+    call_forest,
+    enclosing_calls,
+    nest_calls,
+    outermost,
+    pre_order,
+)
+from timesink.analyses.links import link_launches
+from timesink.analyses.modules import find_modules, is_module_call, link_backward
+from timesink.analyses.names import without_address
+from timesink.analyses.operators import node_times
+from timesink.model import intervals
+from timesink.model.arrays import run_places, run_starts
+from timesink.model.intervals import Flags, Ints
 from timesink.model.trace import Trace
-from timesink.model.units import join_names, quantity, unit_of
-from timesink.model.vendors import DEVICE_WORDS
 
-OF_DEVICE = re.compile(rf"(?:^|_)(?:{DEVICE_WORDS})(?:_|$)")
-"""Counters of an accelerator, where the sampler does not say which."""
-RUN_QUEUE = re.compile(r"^(?:process|thread|task)_.*(?:runq|run_?queue|sched_wait)")
-"""Share of time in which the process could have run and had no processor."""
-_MASK = re.compile(r"(?:throttle_?|event_?)reasons|reasons[._]active", re.IGNORECASE)
-"""Counters whose bits mean something each, and whose mean means nothing."""
+_NONE = -1
 
 
-def level_rows(
-    book: CounterBook, of_devices: Iterable[tuple[str, list[Series]]], windows: Windows, cycle: Ints
-) -> pl.DataFrame:
-    """Rows of `LEVELS` for cycles; `cycle` is the number of each row of the table of cycles.
+def place_rows(trace: Trace, crew: Crew, marks: Flags, cycle: Ints) -> pl.DataFrame:
+    """Rows of `PLACE_TIMES` for the cycles of a crew that has a thread of its own.
 
-    `of_devices` are the counters of each device, as `series_by_device` finds them.
+    Threads that work in its stead count as part of it: what they do is no gap.  `cycle` is the
+    number of each row of the table of cycles.
     """
-    length = windows.end - windows.start
-    spans = Spans(np.arange(len(length)), windows.start, windows.end, length, groups=len(length))
-    middle = windows.start + length // 2
-    entries = []
-    for label, together in of_devices:
-        for series, level in levels(together, spans):
-            value = level.mean
-            if _MASK.search(series.counter):
-                # A mean of a mask means nothing: what it was nearest to the middle of the cycle.
-                moment = middle[level.group]
-                after = np.searchsorted(series.ts_ns, moment).clip(0, len(series.ts_ns) - 1)
-                before = np.maximum(after - 1, 0)
-                earlier = moment - series.ts_ns[before] < series.ts_ns[after] - moment
-                value = series.value[np.where(earlier, before, after)]
-            entries.append((label, series.counter, level.group, value))
-    return _level_table(entries, book.units, cycle[windows.row])
+    if not len(crew.marker_calls) or not len(crew.windows.row):
+        return pl.DataFrame(schema=PLACE_TIMES)
+    # The same functions, whichever object they are methods of.
+    functions = functions_of(host_names(trace)).renamed(without_address)
+    # Calls in pre-order, without those that begin in another one and outlast it.
+    rows = np.concatenate([crew.marker_calls[~marks[crew.marker_calls]], crew.instead])
+    spans = event_ranges(host_columns(trace), rows)
+    some = spans[:, 1] > spans[:, 0]
+    rows, spans = rows[some], spans[some]
+    crossed = intervals.partially_overlapping(spans)
+    rows, spans = rows[~crossed], spans[~crossed]
+    thread = np.zeros(len(rows), dtype=np.int64)
+    order = pre_order(thread, spans[:, 0], spans[:, 1])
+    start, end = spans[order, 0], spans[order, 1]
+    parent = nest_calls(thread, start, end).parent
+    stretches = _stretches(start, end, parent, crew.windows)
+    return _rows(stretches, functions.codes[rows[order]], functions.texts, crew.windows, cycle)
 
 
-def _level_table(
-    entries: Sequence[tuple[str, str, Ints, Floats]], units: Mapping[str, str | None], cycle: Ints
-) -> pl.DataFrame:
-    """Rows of `LEVELS`: of devices and counters, in which of the cycles, and how high."""
-    groups = [np.zeros(0, dtype=np.int64), *(group for *_, group, _ in entries)]
-    row = np.repeat(np.arange(len(entries)), [len(group) for group in groups[1:]])
-    texts: dict[str, list[str | None]] = {
-        "metric": [counter for _, counter, *_ in entries],
-        "device": [label for label, *_ in entries],
-        "unit": [units[counter] for _, counter, *_ in entries],
-    }
+def _stretches(start: Ints, end: Ints, parent: Nodes, windows: Windows) -> pl.DataFrame:
+    """Time of cycles in which no call begins or ends: `inside`, `after` and `before` which calls.
+
+    Calls are places in the lists given, in pre-order, or `_NONE`.  Beyond the borders of a cycle
+    nothing comes before or after, and being inside of a call that holds the whole cycle is being
+    inside of none.  `row` is that of the cycle.
+    """
+    many = len(start)
+    # At one moment inner calls end before outer ones, then others start, outer ones first: both
+    # lists have this order already, and the sort keeps it.
+    call = np.concatenate([np.arange(many)[::-1], np.arange(many)])
+    times = np.concatenate([end[::-1], start])
+    order = np.argsort(times, kind="stable")
+    call, times, is_end = call[order], times[order], order < many
+    outer = np.where(is_end, parent[call], call) if many else call
+    borders = np.concatenate([[np.iinfo(np.int64).min], times, [np.iinfo(np.int64).max]])
+    pieces = windows.cut(borders[:-1], borders[1:])
+    some = pieces.end > pieces.start
+    place, window = pieces.call[some], pieces.window[some]
+    begin, finish = windows.start[window], windows.end[window]
+    inside = np.append(_NONE, outer)[place]
+    if many:
+        inside = np.where((start[inside] <= begin) & (end[inside] >= finish), _NONE, inside)
+    after = np.append(_NONE, np.where(is_end, call, _NONE))[place]
+    before = np.append(np.where(is_end, _NONE, call), _NONE)[place]
     return pl.DataFrame(
         {
-            "cycle": cycle[np.concatenate(groups)],
-            **{
-                name: pl.Series(column, dtype=pl.String).gather(row)
-                for name, column in texts.items()
-            },
-            "value": np.concatenate([np.zeros(0), *(value for *_, value in entries)]),
+            "row": pieces.row[some],
+            "start": pieces.start[some],
+            "end": pieces.end[some],
+            "inside": inside,
+            # A call that ended, or starts, exactly at the border is in the cycle beside.
+            "after": np.where(borders[:-1][place] <= begin, _NONE, after),
+            "before": np.where(borders[1:][place] >= finish, _NONE, before),
+        }
+    )
+
+
+def _rows(
+    stretches: pl.DataFrame, function: Ints, texts: Sequence[str], windows: Windows, cycle: Ints
+) -> pl.DataFrame:
+    """One row per place and cycle, of the places that matter; `texts` by `function` of a call."""
+    # A number per call, 0 for none: its place in the names.
+    code_of = np.append(function + 1, 0)
+    names = pl.Series([None, *texts], dtype=pl.String)
+    least = MIN_PLACE * float(np.median(windows.end - windows.start))
+    row, start, end, *calls = (column.to_numpy() for column in stretches)
+    inside, after, before = (code_of[call] for call in calls)
+    # Stretches inside of functions and after functions that have one of the least length.
+    chosen = np.ones(len(start), dtype=np.bool_)
+    for code in (inside, after):
+        some = np.zeros(len(names), dtype=np.bool_)
+        some[code[end - start >= least]] = True
+        chosen &= some[code]
+    row, start, end = row[chosen], start[chosen], end[chosen]
+    inside, after, before = inside[chosen], after[chosen], before[chosen]
+    many = len(names)
+    sort = (inside * many + after) * many + before
+    worth = np.flatnonzero(np.isin(sort, np.unique(sort[end - start >= least])))
+    order = worth[np.lexsort((start[worth], sort[worth], row[worth]))]
+    table = pl.DataFrame(
+        {
+            "cycle": cycle[row[order]],
+            "inside": names.gather(inside[order]),
+            "after": names.gather(after[order]),
+            "before": names.gather(before[order]),
+            "occurrence": _turns(row[order], sort[order]),
+            "ts_ns": start[order],
+            "dur_ns": (end - start)[order],
         },
-        schema=LEVELS,
-    ).sort("cycle", "metric", "device")
-
-
-def series_by_device(
-    book: CounterBook, devices: Devices, process: str, used: Sequence[int]
-) -> Iterator[tuple[str, list[Series]]]:
-    """Counters of each device, and those of the process and its host, each of them once.
-
-    `used` are numbers of the devices it worked on.
-    """
-    # Devices with counters, where the process names none it worked on.
-    sampled = (place.removeprefix("device ") for place in book.places("device"))
-    numbers = list(used) or sorted(int(text) for text in sampled if text.isdigit()) or [NO_NUMBER]
-    near_host = devices.places(process, HOST_NUMBER)
-    # A sampler that names no device means the only one there is.
-    unnamed = len(numbers) == 1
-    taken: set[str] = set()
-    for number in numbers:
-        places = [place for place in devices.places(process, number) if place.startswith("device ")]
-        candidates = []
-        for counter in book.counters:
-            series = book.find(counter, places)
-            if series is None and unnamed and OF_DEVICE.search(counter):
-                series = book.find(counter, near_host)
-                taken.add(counter)
-            candidates.append(series)
-        yield devices.label(process, number), [item for item in candidates if item is not None]
-    rest = (book.find(counter, near_host) for counter in book.counters if counter not in taken)
-    yield HOST_DEVICE, [item for item in rest if item is not None]
-
-
-def run_queue_share(levels_of: pl.DataFrame, cycle: Ints) -> Floats:
-    """Share of each cycle in which the process waited for a processor; 0 where unknown."""
-    share = np.zeros(len(cycle))
-    queue_rows = levels_of.filter(
-        pl.col("device") == HOST_DEVICE, pl.col("metric").str.contains(RUN_QUEUE.pattern)
+        schema=PLACE_TIMES,
     )
-    for (_, unit), rows in queue_rows.group_by("metric", "unit", maintain_order=True):
-        factor, base = quantity(1.0, unit if isinstance(unit, str) else None)
-        if base != "%":
-            continue
-        values = dict(rows.select("cycle", "value").iter_rows())
-        readings = np.array([values.get(number, 0.0) for number in cycle.tolist()])
-        share = np.maximum(share, np.nan_to_num(readings) * factor / 100)
-    return np.clip(share, 0.0, 1.0)
+    key = ["inside", "after", "before", "occurrence"]
+    return table.filter(pl.col("dur_ns").max().over(key) >= least).sort("cycle", "ts_ns")
 
 
-_ROUND = 4
-"""Samples that are so many times closer to each other than rounds usually are belong to one."""
-_MIN_ROUNDS = 3
-"""Of fewer rounds it cannot be said how far apart they usually are."""
-_REGULAR = 0.8
-"""Part of the rounds that have equally many samples where each device has one in a round."""
-_ADD_UP = ("B/s",)
-"""Units of which the sum over all devices means something: traffic of all network interfaces."""
+def _turns(row: Ints, sort: Ints) -> Ints:
+    """The how many-th of its sort in its cycle each is, from 1; each sort is one stretch."""
+    return run_places(run_starts(row, sort), len(row)) + 1
 
 
-def levels_beside(
-    counters: pl.DataFrame, cycles: pl.DataFrame, process: str
-) -> tuple[pl.DataFrame, tuple[str, ...]]:
-    """Rows of `LEVELS` for the counters of the host and of one process, and what was left out.
+_LATEST = np.iinfo(np.int64).max
 
-    Samplers that leave out the device mix its counters: those of several devices are added up where
-    that means something, and left out where it does not.  `cycles` are rows of `CYCLE_SPANS`.
+
+def call_rows(
+    trace: Trace, spans: Mapping[str, pl.DataFrame], *, on_device: bool = False
+) -> dict[str, pl.DataFrame]:
+    """Rows of `CALL_TIMES` for each process, whose cycles are rows of `CYCLE_SPANS`.
+
+    A call counts for the cycle in which it begins, with all device work it launches; where cycles
+    are times of the device (`on_device`), for the one in which its device work begins.
     """
-    start, length = cycles["ts_ns"].to_numpy(), cycles["dur_ns"].to_numpy()
-    spans = Spans(np.arange(len(start)), start, start + length, length, groups=len(start))
-    host_series, mixed = _host_series(counters, process)
-    units = {series.counter: unit for series, unit in host_series}
-    read = [
-        (HOST_DEVICE, series.counter, level.group, level.mean)
-        for series, level in levels([series for series, _ in host_series], spans)
-    ]
-    note = f"counters that mix several devices were left out: {join_names(sorted(mixed))}"
-    return _level_table(read, units, cycles["cycle"].to_numpy()), (note,) if mixed else ()
+    forest, costs = call_forest(trace), list(_costs(trace))
+    moment = _first_device_work(trace, forest) if on_device else forest.start
+    process = process_of_host(trace, list(spans))[0][forest.row]
+    tables = {}
+    for number, (pid, table) in enumerate(spans.items()):
+        cycles = table.sort("ts_ns")
+        start = cycles["ts_ns"].to_numpy()
+        # Cycles that go by their number.
+        windows = Windows(cycles["cycle"].to_numpy(), start, start + cycles["dur_ns"].to_numpy())
+        cycle = np.where(process == number, windows.holding(moment), OUTSIDE)
+        tables[pid] = _table(trace, cycle, costs)
+    return tables
 
 
-def _host_series(
-    counters: pl.DataFrame, process: str
-) -> tuple[list[tuple[Series, str | None]], list[str]]:
-    """Counters of the host and the process with their units, the nearer one of two; and mixed ones.
-
-    Of a counter that is mixed in one place and not in the other, the latter is taken.
-    """
-    samples = counters.select(pl.col("counter", "device").cast(pl.String), "ts_ns", "value").filter(
-        pl.col("value").is_finite()
+def _first_device_work(trace: Trace, forest: CallForest) -> Ints:
+    """When the device begins with what each call launched; without any, when the call begins."""
+    links = link_launches(trace)
+    is_linked = links.node >= 0
+    first = np.full(len(forest), _LATEST, dtype=np.int64)
+    np.minimum.at(
+        first, links.node[is_linked], device_columns(trace)["ts_ns"].to_numpy()[is_linked]
     )
-    nearness = {process_place(process): 0, HOST_PLACE: 1}
-    nearest: dict[str, tuple[int, Series, str | None]] = {}
-    mixed = []
-    by_counter = samples.sort("ts_ns").partition_by("counter", "device", as_dict=True)
-    for (counter, label), rows in by_counter.items():
-        place = place_of(label, [process], [])
-        if place not in nearness or OF_DEVICE.search(counter):
-            continue
-        unit = unit_of(counter, rows.select(pl.col("value").abs().max()).item())
-        series = _series(counter, rows["ts_ns"].to_numpy(), rows["value"].to_numpy(), unit)
-        near = nearness[place]
-        if series is None:
-            mixed.append(counter)
-        elif counter not in nearest or near < nearest[counter][0]:
-            nearest[counter] = (near, series, unit)
-    left_out = [counter for counter in dict.fromkeys(mixed) if counter not in nearest]
-    return [(series, unit) for _, series, unit in nearest.values()], left_out
+    for depth in range(int(forest.depth.max(initial=0)), 0, -1):
+        inner = np.flatnonzero((forest.depth == depth) & (forest.parent >= 0))
+        np.minimum.at(first, forest.parent[inner], first[inner])
+    return np.where(first == _LATEST, forest.start, first)
 
 
-def _series(counter: str, times: Ints, values: Floats, unit: str | None) -> Series | None:
-    """One value per round of samples; None where they are of several devices and do not add up."""
-    turn = rounds(times)
-    many = np.bincount(turn)
-    usual = int(np.bincount(many).argmax()) if len(many) >= _MIN_ROUNDS else 1
-    if usual == 1:
-        return Series(counter, times, values.astype(np.float64))
-    is_complete = many == usual
-    if quantity(1.0, unit)[1] not in _ADD_UP or is_complete.mean() < _REGULAR:
-        return None
-    first = np.searchsorted(turn, np.arange(len(many)))
-    sums = np.bincount(turn, values)
-    return Series(counter, times[first[is_complete]].astype(np.int64), sums[is_complete])
+_Costs: TypeAlias = tuple[str, Nodes, Ints, list[str], bool]
+"""A kind, the calls that take the time and whose cycle counts, for each the place of the name it
+counts for, the names, and False for time that belongs to a call made elsewhere."""
 
 
-def rounds(times: Ints) -> Ints:
-    """The round of sampling each of the times (in order) belongs to.
+def _costs(trace: Trace) -> Iterator[_Costs]:
+    """Operators, forward passes of modules, and backward passes for modules around an operator."""
+    forest, is_module = call_forest(trace), is_module_call(trace)
+    node = np.flatnonzero(forest.is_operator & ~is_module)
+    # Those that are not inside of another one of their name, in pre-order.
+    node = node[np.sort(outermost(node, forest.name[node], forest.size))]
+    yield "operator", node, forest.name[node], list(forest.names), True
+    modules = find_modules(trace)
+    if not len(modules.node):
+        return
+    yield "module", modules.node, modules.row, modules.paths, True
+    links = link_backward(trace)
+    around = enclosing_calls(links.forward, forest.parent, is_module)
+    node = links.node
+    while len(node := node[around >= 0]):
+        around = around[around >= 0]
+        row = modules.row[np.searchsorted(modules.node, around)]
+        yield "module", node, row, modules.paths, False
+        around = enclosing_calls(forest.parent[around], forest.parent, is_module)
 
-    Rounds are as far apart as the gaps that make up half of the time: a pause of the sampler is one
-    long gap, and samples of one round are many short ones.
-    """
-    gaps = np.diff(times)
-    if not len(gaps):
-        return np.zeros(len(times), dtype=np.int64)
-    # The median of gaps, each weighed by its length, without the longest: it may be a pause that
-    # is longer than all the rest together.
-    ordered = np.sort(gaps)
-    passed = np.cumsum(ordered[:-1] if len(ordered) > 1 else ordered)
-    usual = int(ordered[np.searchsorted(passed, passed[-1] / 2)])
-    return np.concatenate([[0], np.cumsum(gaps * _ROUND > usual)])
 
+def _table(trace: Trace, cycle: Ints, costs: list[_Costs]) -> pl.DataFrame:
+    """Calls of one process in their cycles; `OUTSIDE` for those of others and in none."""
+    times = node_times(trace)
+    parts = [pl.DataFrame(schema=CALL_TIMES)]
+    for kind, nodes, name, names, is_call in costs:
+        mine = cycle[nodes] != OUTSIDE
+        node = nodes[mine]
+        rows = pl.DataFrame(
+            {
+                "code": name[mine],
+                "cycle": cycle[node],
+                "calls": np.full(len(node), int(is_call), dtype=np.int64),
+                "device_ns": times.device_total[node],
+                "host_ns": times.host_total[node],
+            }
+        )
+        summed = rows.group_by("code", "cycle").sum()
+        named = summed.with_columns(
+            pl.Series("name", names, dtype=pl.String).gather(summed["code"]),
+            pl.lit(kind).cast(CALL_TIMES["kind"]).alias("kind"),
+        )
+        parts.append(named.select(pl.col(column).cast(of) for column, of in CALL_TIMES.items()))
+    key = ("kind", "name", "cycle")
+    return pl.concat(parts).group_by(key).sum().sort(key)
+
+
+def with_calls(trace: Trace, anatomies: Mapping[str, Anatomy]) -> dict[str, Anatomy]:
+    """The anatomies of a trace, which look for their calls there once somebody asks for them."""
+    # A fresh one: what other questions have loaded of it need not be kept until then.
+    fresh_trace = replace(trace)
+    spans = {
+        pid: anatomy.cycles if anatomy.host_spans is None else anatomy.host_spans
+        for pid, anatomy in anatomies.items()
+    }
+    on_device = any(anatomy.on_device for anatomy in anatomies.values())
+
+    @cache
+    def rows() -> dict[str, pl.DataFrame]:
+        return call_rows(fresh_trace, spans, on_device=on_device)
+
+    def of(pid: str) -> Anatomy:
+        return replace(anatomies[pid], find_calls=lambda: rows()[pid])
+
+    return {pid: of(pid) for pid in anatomies}
+
+
+# -- of every process ------------------------------------------------------------------------------
 
 _CORES = ("cpu_count", "cpu_cores", "num_cpus", "logical_cpus", "cores")
 """Fields in which recorders write how many processor cores there are."""
@@ -331,124 +371,3 @@ def _plain_levels(
     start = end - np.array(run.own_plain_ns)
     number = np.arange(-len(end), 0)
     return level_rows(book, of_devices, Windows(np.arange(len(end)), start, end), number)
-
-
-Key = tuple[str, str | None]
-"""Part and family of kernels."""
-
-_ON_CPU = "on_cpu"
-"""What the scheduler says: it holds launches and all other calls."""
-_ON_DEVICE = ("device_compute", "exposed_communication", "copies")
-_ORDER = ("exposed_communication", *(part for part in PARTS[1:-1] if part[:7] != "exposed"))
-"""Parts in the order in which they are given what remains of a cycle, after computing."""
-
-
-def anatomy_of(behaviour: pl.DataFrame, counters: pl.DataFrame | None = None) -> Anatomy:
-    """The anatomy of the cycles of one process from its behaviour table.
-
-    Times of functions do not say what happened at the same time.  Parts are therefore put one after
-    the other, device work first, each cut to what remains of the cycle.  Counters that were sampled
-    beside the table are added where it lacks them.
-    """
-    table = plain_texts(behaviour).filter(pl.col("cycle_dur_ns") > 0)
-    first = table.group_by("cycle").agg(
-        pl.col("cycle_ts_ns").min().fill_null(0).alias("ts_ns"),
-        pl.col("cycle_dur_ns").max().alias("dur_ns"),
-    )
-    cycles = first.sort("cycle").select(*CYCLE_SPANS).cast(pl.Schema(CYCLE_SPANS))
-    # Functions of a cycle share the samples of a counter: their median is what it read.
-    readings = table.filter(
-        pl.col("metric").is_not_null() & pl.col("mu").cast(pl.Float64).is_finite()
-    )
-    medians = readings.group_by("cycle", "metric", "device").agg(
-        pl.col("unit").drop_nulls().first(), pl.col("mu").median().alias("value")
-    )
-    levels = medians.select(*LEVELS).cast(pl.Schema(LEVELS))
-    notes: tuple[str, ...] = ()
-    if counters is not None and counters.height:
-        pid = table["pid"].drop_nulls()
-        process = str(pid[0]) if len(pid) else ""
-        beside, notes = levels_beside(counters, cycles, process)
-        levels = pl.concat([levels, beside.join(levels, "metric", "anti")])
-    length = cycles["dur_ns"].to_numpy()
-    times = _times(table).join(cycles.select("cycle").with_row_index("row"), "cycle")
-    keys = times.select("part", "family").unique().sort("part", "family")
-    placed = times.join(keys.with_row_index("key"), ["part", "family"], nulls_equal=True)
-    spent = np.zeros((keys.height, len(length)), dtype=np.int64)
-    spent[placed["key"].to_numpy(), placed["row"].to_numpy()] = placed["dur_ns"].to_numpy()
-    durations: dict[Key, Ints] = dict(zip(keys.iter_rows(), spent, strict=True))
-    return Anatomy(
-        parts=_rows(cycles["cycle"], _cut_to_length(length, durations)),
-        places=pl.DataFrame(schema=PLACE_TIMES),
-        levels=levels.sort("cycle", "metric", "device"),
-        from_timeline=False,
-        cycles=cycles,
-        notes=notes,
-    )
-
-
-def _times(table: pl.DataFrame) -> pl.DataFrame:
-    """Time by cycle, part and family of kernels; of devices that of the busiest one."""
-    once = once_per_cycle(table)
-    kinds = once.select("function", "function_class", "device", "anchor").unique()
-    parts = [_part(*row) for row in kinds.iter_rows()]
-    rules = load_families()
-    family = [
-        rules.of(name) if part == "device_compute" else None
-        for name, part in zip(kinds["function"].to_list(), parts, strict=True)
-    ]
-    labelled = kinds.with_columns(
-        part=pl.Series(parts, dtype=pl.String), family=pl.Series(family, dtype=pl.String)
-    )
-    keys = ["function", "function_class", "device", "anchor"]
-    rows = once.join(labelled, keys, nulls_equal=True).filter(pl.col("part").is_not_null())
-    device = pl.col("part").is_in(_ON_DEVICE) & (pl.col("device") != HOST_DEVICE)
-    busy = rows.filter(device).group_by("device").agg(pl.col("dur_ns").sum())
-    if busy.height > 1:
-        busiest = busy.sort("dur_ns", "device", descending=[True, False])["device"][0]
-        rows = rows.filter(~device | (pl.col("device") == busiest))
-    return rows.group_by("cycle", "part", "family").agg(pl.col("dur_ns").sum())
-
-
-def _part(function: str, function_class: str | None, device: str, anchor: str | None) -> str | None:
-    """What a function counts for; None for one that says nothing about what is done."""
-    on_host = device == HOST_DEVICE
-    if on_host and is_loading(function):
-        return "data_loading"
-    if is_host_collective(function) or (not on_host and vendors.is_collective_kernel(function)):
-        return "exposed_communication"
-    if on_host and function == anchor:
-        return None
-    return _ON_CPU if function_class == "oncpu" else PART_OF_CLASS.get(function_class or "")
-
-
-def _cut_to_length(length: Ints, durations: dict[Key, Ints]) -> dict[Key, Ints]:
-    """Parts in order, as far as the cycle lasts; what is left is idle."""
-    nothing = np.zeros(len(length), dtype=np.int64)
-    if (_ON_CPU, None) in durations:
-        launches = durations.get(("launch_gap", None), nothing)
-        durations["host_cpu", None] = np.maximum(durations[_ON_CPU, None] - launches, 0)
-    computing = {key: time for key, time in durations.items() if key[0] == "device_compute"}
-    # Kernels that ran at the same time share what there is.
-    total = sum(computing.values(), nothing)
-    share = np.minimum(1.0, length / np.maximum(total, 1))
-    cut = {key: np.floor(time * share).astype(np.int64) for key, time in computing.items()}
-    rest = length - sum(cut.values(), nothing)
-    for part in _ORDER:
-        cut[part, None] = np.minimum(durations.get((part, None), nothing), rest)
-        rest = rest - cut[part, None]
-    cut["idle", None] = rest
-    return cut
-
-
-def _rows(cycle: pl.Series, cut: dict[Key, Ints]) -> pl.DataFrame:
-    times = np.stack([*cut.values()]).astype(np.float64)
-    key, row = np.nonzero(times > 0)
-    part, family = (pl.Series(texts, dtype=pl.String) for texts in zip(*cut, strict=True))
-    rows = {
-        "cycle": cycle[row],
-        "part": part[key],
-        "family": family[key],
-        "dur_ns": times[key, row],
-    }
-    return pl.DataFrame(rows, schema=PART_TIMES).sort("cycle", "part", "family")

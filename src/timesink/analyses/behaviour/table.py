@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
+import msgspec
 import numpy as np
 import polars as pl
+from msgspec import structs
 from numpy.typing import NDArray
 
-from timesink.analyses.behaviour import (
-    FUNCTION_CLASSES,
-    NOTHING_RECORDED,
-    ON_CPU,
-    WAITING,
-    Classes,
-    load_classes,
-)
 from timesink.analyses.behaviour.calls import (
     Calls,
     CycleWork,
@@ -27,6 +21,7 @@ from timesink.analyses.behaviour.calls import (
     host_work,
     windows_by_process,
 )
+from timesink.analyses.behaviour.classes import FUNCTION_CLASSES, Classes, load_classes
 from timesink.analyses.behaviour.counters import (
     NONE,
     REACH_IN_INTERVALS,
@@ -37,11 +32,14 @@ from timesink.analyses.behaviour.counters import (
     levels,
     match_devices,
 )
+from timesink.analyses.behaviour.functions import ON_CPU, WAITING
+from timesink.analyses.behaviour.summary import NOTHING_RECORDED
 from timesink.analyses.behaviour.untraced import classes_with_waits, with_untraced
-from timesink.analyses.columns import encode, grouped_cummax, sums_by
-from timesink.analyses.cycles import Cycles
+from timesink.analyses.columns import encode
+from timesink.analyses.cycles.spans import Cycles
 from timesink.analyses.names import short_kernel_name
 from timesink.model import units
+from timesink.model.arrays import grouped_cummax, is_run_start, run_starts, sums_by
 from timesink.model.intervals import Ints
 from timesink.model.schema import BEHAVIOUR, HOST_DEVICE, INTERPOLATED, host_and_pid
 from timesink.model.trace import Trace
@@ -94,15 +92,15 @@ def merge_spans(spans: Spans) -> Spans:
         return spans
     order = np.lexsort((spans.start, spans.group))
     group, start, end = spans.group[order], spans.start[order], spans.end[order]
-    reached = grouped_cummax(end, np.flatnonzero(np.diff(group, prepend=-1)))
-    apart = (group[1:] != group[:-1]) | (start[1:] >= reached[:-1])
-    first = np.flatnonzero(np.append(True, apart))
+    reached = grouped_cummax(end, run_starts(group))
+    apart = is_run_start(group)
+    apart[1:] |= start[1:] >= reached[:-1]
+    first = np.flatnonzero(apart)
     last_end = reached[np.append(first[1:], len(start)) - 1]
     return Spans(group[first], start[first], last_end, last_end - start[first], spans.groups)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Behaviour:
+class Behaviour(msgspec.Struct, frozen=True, eq=False):
     """What every function cost in every cycle, and how loaded its resources were meanwhile."""
 
     table: pl.DataFrame
@@ -206,7 +204,7 @@ def behaviour_table(trace: Trace, cycles: Cycles, classes: Classes | None = None
         candidates = (book.find(counter, places) for counter in wanted[function_class])
         series = [item for item in candidates if item is not None]
         measured += (
-            (item.counter, replace(level, group=mine[level.group]))
+            (item.counter, structs.replace(level, group=mine[level.group]))
             for item, level in levels(series, spans)
         )
     # Names of kernels are shortened; what stands in brackets on the host is no argument.

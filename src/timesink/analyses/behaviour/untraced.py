@@ -3,22 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from timesink.analyses.behaviour import (
-    FUNCTION_CLASSES,
-    NO_CALL,
-    NOT_COUNTED,
-    SCHEDULED,
-    SIDE_WAIT,
-    UNTRACED,
-    WAITING,
-    function_name,
-    host_classes,
-)
 from timesink.analyses.behaviour.calls import (
     HOST_NUMBER,
     Calls,
@@ -27,11 +17,21 @@ from timesink.analyses.behaviour.calls import (
     concat_calls,
     process_of_host,
 )
+from timesink.analyses.behaviour.classes import FUNCTION_CLASSES, SIDE_WAIT, UNTRACED
+from timesink.analyses.behaviour.functions import (
+    NO_CALL,
+    NOT_COUNTED,
+    SCHEDULED,
+    WAITING,
+    function_name,
+    host_classes,
+)
 from timesink.analyses.columns import host_columns, host_lanes, host_names, start_and_end
-from timesink.analyses.cycles import Cycles, family_name
+from timesink.analyses.cycles.marks import family_name
+from timesink.analyses.cycles.spans import Cycles
 from timesink.analyses.names import is_waiting_call
 from timesink.model import intervals
-from timesink.model.intervals import Flags, Ints
+from timesink.model.intervals import Flags, Ints, union_starts
 from timesink.model.trace import Trace
 
 _CLASS = FUNCTION_CLASSES.index(UNTRACED)
@@ -72,8 +72,7 @@ def with_untraced(
     return replace(host, calls=concat_calls(parts), functions=[*host.functions, NO_CALL, WAITING])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class OwnThread:
+class OwnThread(msgspec.Struct, frozen=True, eq=False):
     """A thread that marks cycles, the cycles it marks, and all calls of its process by thread."""
 
     process: str
@@ -178,10 +177,9 @@ def _merge_windows(start: Ints, end: Ints) -> Windows:
     """Stretches of time that overlap or touch as one, in order."""
     order = np.argsort(start, kind="stable")
     start, end = start[order], end[order]
-    reached = np.maximum.accumulate(end)
-    first = np.flatnonzero(np.concatenate([[True], start[1:] > reached[:-1]])[: len(start)])
-    last = np.append(first[1:], len(start))[: len(first)] - 1
-    return Windows(np.arange(len(first)), start[first], reached[last])
+    first = np.flatnonzero(union_starts(start, end, joins_touching=True))
+    reached = np.maximum.reduceat(end, first) if len(first) else end
+    return Windows(np.arange(len(first)), start[first], reached)
 
 
 def _inside(windows: Windows, stretches: Windows) -> Windows:

@@ -5,31 +5,33 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
+from msgspec.structs import replace
 
 from timesink.analyses.columns import device_columns, host_columns, host_names, memoize_per_trace
-from timesink.analyses.cycles import (
+from timesink.analyses.cycles.kernel_sequence import launching_process
+from timesink.analyses.cycles.marks import (
+    family_name,
+    is_batch_name,
+    is_unit_name,
+    is_wait,
+    type_of_name,
+)
+from timesink.analyses.cycles.python_calls import LONGER, SELDOM, anchored_cycles, python_calls
+from timesink.analyses.cycles.spans import (
     MIN_REPEATS,
     Cycles,
     Timed,
     best_first,
-    family_name,
     host_spans,
-    is_batch_name,
-    is_unit_name,
-    is_wait,
-    launching_process,
     spans_of,
-    type_of_name,
 )
-from timesink.analyses.cycles import SCHEMA as CYCLE_SCHEMA
-from timesink.analyses.cycles.python_calls import LONGER, SELDOM, anchored_cycles, python_calls
+from timesink.analyses.cycles.spans import SCHEMA as CYCLE_SCHEMA
 from timesink.analyses.steps import bounds_of, find_steps, step_names, until_device_work
 from timesink.model import units
-from timesink.model.intervals import Ints
+from timesink.model.intervals import Ints, union_starts
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
 from timesink.model.vendors import COLLECTIVE_CALLS, every
@@ -137,8 +139,7 @@ _NOT_A_UNIT = re.compile(
 """What libraries, compilers and recorders annotate: single calls, not the user's units."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Family(Timed):
+class Family(Timed, frozen=True, eq=False):
     """Events of one name, numbers aside."""
 
     events: pl.DataFrame
@@ -379,8 +380,7 @@ def _meet(family: Family, other: Family) -> bool:
         for side in ("at", "until")
     )
     order = np.argsort(at, kind="stable")
-    reach = np.maximum.accumulate(until[order])
-    return bool((at[order][1:] < reach[:-1]).any())
+    return not union_starts(at[order], until[order]).all()
 
 
 def told_by_passes(trace: Trace, cycles: Cycles) -> Cycles:

@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import permutations
 
+import msgspec
 import numpy as np
 import polars as pl
+from msgspec import structs
 
-from timesink.analyses.columns import densify
-from timesink.analyses.cycles import (
-    MIN_REPEATS,
-    Candidate,
-    Cycles,
-    KernelSequence,
-    kernel_sequences,
-    period_ns,
-    spans_of,
-)
+from timesink.analyses.cycles.kernel_sequence import KernelSequence, kernel_sequences
+from timesink.analyses.cycles.spans import MIN_REPEATS, Candidate, Cycles, period_ns, spans_of
 from timesink.analyses.kernels.join_alignment import common_lengths
 from timesink.analyses.names import short_kernel_name
 from timesink.model import units
+from timesink.model.arrays import densify
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.trace import Trace
 
@@ -55,8 +50,7 @@ _WEIGHT_OF_TIME = 0.5
 """Half of a symbol's weight is its share of the time, half is that it is one symbol of many."""
 
 
-@dataclass(frozen=True, eq=False)
-class Cut:
+class Cut(msgspec.Struct, frozen=True, eq=False):
     """One way to cut a sequence, and how it repeats between the cuts."""
 
     cuts: Ints
@@ -332,7 +326,7 @@ def _mixture_cycles(sequence: KernelSequence, cuts: list[Cut], likeness: Floats)
     shared = np.sort(counts[counts > 1])[::-1]
     sizes = ", ".join(map(str, shared))
     reading = _cycles_of_cut(sequence, chosen, likeness)
-    return replace(
+    return structs.replace(
         reading,
         confidence=0.8 * float(shared.sum() / counts.sum()),
         reason=f"the kernel sequence repeats in {len(shared)} different forms",
@@ -406,7 +400,9 @@ def inner_period(sequence: KernelSequence, cycles: Cycles) -> Candidate | None:
     start, end = cycles.table.select("start_ns", "end_ns").row(cycles.count // 2)
     inside = slice(*np.searchsorted(sequence.start, [start, end]).tolist())
     symbol, begins = sequence.symbol[inside], sequence.start[inside]
-    inner = periodic(replace(sequence, symbol=symbol, start=begins, end=sequence.end[inside]))
+    inner = periodic(
+        structs.replace(sequence, symbol=symbol, start=begins, end=sequence.end[inside])
+    )
     if inner is None or inner.count < MIN_REPEATS:
         return None
     # The first kernel that comes just once in each part, so that its name alone marks them.
@@ -480,4 +476,6 @@ def kernel_period(trace: Trace) -> Cycles | None:
         by_anchor[inner_cycles.anchor] = replace(
             previous, count=previous.count + inner_cycles.count
         )
-    return replace(best, table=table, notes=tuple(notes), alternatives=tuple(by_anchor.values()))
+    return structs.replace(
+        best, table=table, notes=tuple(notes), alternatives=tuple(by_anchor.values())
+    )

@@ -14,25 +14,28 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.columns import host_columns, memoize_per_trace
-from timesink.analyses.cycles import (
+from timesink.analyses.cycles.marks import (
+    decodes,
+    extends,
+    family_name,
+    is_pass_call,
+    is_wait,
+    type_of_name,
+)
+from timesink.analyses.cycles.spans import (
     MIN_REPEATS,
     NEARLY,
     Candidate,
     Cycles,
     Timed,
     best_first,
-    decodes,
-    extends,
-    family_name,
-    is_pass_call,
-    is_wait,
     period_ns,
     spans_of,
-    type_of_name,
 )
 from timesink.analyses.forest import NestedCalls, Nodes, descendant_mask, nested_calls
 from timesink.model import intervals, units
-from timesink.model.intervals import Flags, Ints
+from timesink.model.arrays import prefix_sums
+from timesink.model.intervals import Flags, Ints, union_starts
 from timesink.model.trace import Trace
 
 _NOT_AN_ANCHOR = re.compile(
@@ -65,10 +68,7 @@ class PythonCalls(NestedCalls):
     def outermost(self, chosen: Flags) -> Nodes:
         """Of the chosen calls those that are inside no other chosen one."""
         nodes = np.flatnonzero(chosen)
-        if not len(nodes):
-            return nodes
-        reach = np.maximum.accumulate(nodes + self.size[nodes])
-        return nodes[np.insert(nodes[1:] >= reach[:-1], 0, True)]
+        return nodes[union_starts(nodes, nodes + self.size[nodes])]
 
 
 @memoize_per_trace
@@ -297,7 +297,7 @@ def _function(name: str) -> str:
 
 def _holds(calls: PythonCalls, nodes: Nodes, wanted: Flags) -> Flags:
     """Whether each call is, or calls, one of the wanted names."""
-    before = np.concatenate([[0], np.cumsum(wanted[calls.name])])
+    before = prefix_sums(wanted[calls.name])
     return np.asarray(before[nodes + calls.size[nodes]] > before[nodes])
 
 

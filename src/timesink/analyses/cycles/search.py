@@ -3,20 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 
 import polars as pl
+from msgspec.structs import replace
 
 from timesink.analyses.columns import host_columns, memoize_per_trace
-from timesink.analyses.cycles import (
-    METHODS,
-    MIN_REPEATS,
-    Candidate,
-    Cycles,
-    host_spans,
-    period_ns,
-)
-from timesink.analyses.cycles import SCHEMA as CYCLE_SCHEMA
 from timesink.analyses.cycles.annotations import (
     is_own,
     lone_annotation,
@@ -30,6 +21,15 @@ from timesink.analyses.cycles.annotations import (
 )
 from timesink.analyses.cycles.kernel_period import kernel_period
 from timesink.analyses.cycles.python_calls import layers, lone_pass, python_anchor
+from timesink.analyses.cycles.spans import (
+    METHODS,
+    MIN_REPEATS,
+    Candidate,
+    Cycles,
+    host_spans,
+    period_ns,
+)
+from timesink.analyses.cycles.spans import SCHEMA as CYCLE_SCHEMA
 from timesink.analyses.damage import without_order
 from timesink.analyses.fitness import NOTHING, recording_fitness
 from timesink.analyses.names import short_kernel_name

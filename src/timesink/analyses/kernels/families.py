@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import takewhile, zip_longest
 from pathlib import Path
 from typing import TypeAlias
+
+import msgspec
 
 from timesink.analyses.names import (
     EVERYWHERE,
@@ -19,7 +20,8 @@ from timesink.analyses.names import (
     short_name,
     telling_word,
 )
-from timesink.errors import UsageError, own_text
+from timesink.errors import UsageError
+from timesink.formats.small_files import option_text
 from timesink.model.vendors import CALL_PREFIXES, COLLECTIVES
 
 OTHER = "other"
@@ -29,8 +31,7 @@ _FLAGS = re.IGNORECASE | re.MULTILINE | re.DOTALL
 _RULE = re.compile(r"\s*(\S+)\s+(\S.*?)\s*$")
 
 
-@dataclass(frozen=True, slots=True)
-class Families:
+class Families(msgspec.Struct, frozen=True):
     """Rules in the order in which they are asked."""
 
     rules: tuple[tuple[str, re.Pattern[str]], ...]
@@ -57,7 +58,7 @@ def _default_families() -> Families:
 
 
 def _read(path: Path) -> Iterator[tuple[str, re.Pattern[str]]]:
-    for number, line in enumerate(own_text(path, "--families", _HINT).splitlines(), 1):
+    for number, line in enumerate(option_text(path, "--families", _HINT).splitlines(), 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         match = _RULE.match(line)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 
+import msgspec
 import numpy as np
 import polars as pl
 
@@ -131,8 +131,7 @@ CELLS = 30
 """Cells along each axis."""
 
 
-@dataclass(frozen=True, eq=False)
-class Density:
+class Density(msgspec.Struct, frozen=True, eq=False):
     """Fractions of the time in a grid of cells."""
 
     axis: Axis
@@ -172,8 +171,7 @@ _MIN_METRIC_SHARE = 1e-6
 """Part of a stretch below which a metric counts as missing there: rounding leaves less."""
 
 
-@dataclass(frozen=True, eq=False)
-class Strip:
+class Strip(msgspec.Struct, frozen=True, eq=False):
     """A run cut into stretches of the same kernel time."""
 
     total_ns: float

@@ -8,11 +8,12 @@ from run to run, and only some of the launches may have been measured.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 import polars as pl
+from msgspec import structs
 
 from timesink.analyses.columns import encode
 from timesink.analyses.kernels.calls import Sampling
@@ -28,6 +29,7 @@ from timesink.analyses.kernels.join_alignment import (
 from timesink.analyses.kernels.join_search import Placed, place_by_count, place_launches
 from timesink.analyses.kernels.table import SHAPE
 from timesink.analyses.names import cut_name, kernel_name, short_name, template_arguments
+from timesink.model.arrays import prefix_sums, true_runs
 from timesink.model.intervals import Flags, Ints
 from timesink.model.units import count, count_noun, share
 
@@ -74,8 +76,7 @@ def find_launches(
         rows = np.arange(len(counters))
         if turn:
             # Stretches that are long enough for a look at other windows.
-            is_open = np.concatenate([[False], placed.place < 0, [False]])
-            starts, ends = np.flatnonzero(np.diff(is_open)).reshape(-1, 2).T
+            starts, ends = true_runs(placed.place < 0)
             lengths = ends - starts
             long = np.repeat(lengths >= min(_SHORTEST_STRETCH, len(counters)), lengths)
             rows = np.flatnonzero(placed.place < 0)[long]
@@ -160,7 +161,7 @@ def _by_count(counters: Launches, window: Launches, sampling: Sampling | None) -
 
 def _sure(exact: Flags) -> Flags:
     """Launches most of whose neighbours have places as well; single ones are chance."""
-    before = np.append(0, np.cumsum(exact))
+    before = prefix_sums(exact)
     at = np.arange(len(exact))
     first = np.maximum(at - _NEIGHBOURS, 0)
     beyond = np.minimum(at + _NEIGHBOURS + 1, len(exact))
@@ -281,8 +282,7 @@ _WARM_UP = 16
 """Launches before the first that was found, from which on they are a reason of their own."""
 
 
-@dataclass(frozen=True, eq=False)
-class Join:
+class Join(msgspec.Struct, frozen=True, eq=False):
     """Which launch of the timeline each measured launch is."""
 
     rows: pl.Series
@@ -312,7 +312,7 @@ class Join:
     def to_dict(self) -> dict[str, Any]:
         """All but the rows, ready for JSON."""
         apart = ("rows", "how", "reason")
-        values = {name: value for name, value in vars(self).items() if name not in apart}
+        values = {name: value for name, value in structs.asdict(self).items() if name not in apart}
         return {**values, "steps": list(self.steps), "refused": self.refused, "reason": self.reason}
 
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TypeAlias
 
+import msgspec
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from timesink.model.arrays import prefix_sums
 from timesink.model.intervals import Ints
 
 _Pairs: TypeAlias = list[tuple[Ints, Ints]]
@@ -127,8 +128,7 @@ def _table_rows(left: Ints, right: Ints) -> Iterator[int]:
         yield row
 
 
-@dataclass(frozen=True, eq=False)
-class Launches:
+class Launches(msgspec.Struct, frozen=True, eq=False):
     """Launches in order; equal numbers mean the same in both recordings that are compared."""
 
     kind: Ints
@@ -211,8 +211,7 @@ _MIN_REPEATED_SHARE = 0.9
 """Share of the launches of the first period that must be the same one period later."""
 
 
-@dataclass(frozen=True, eq=False)
-class TimelineWindow:
+class TimelineWindow(msgspec.Struct, frozen=True, eq=False):
     """Rows of the timeline, in launch order."""
 
     rows: Ints
@@ -241,7 +240,7 @@ def windows_of(function: Ints, rows: Ints, steps: pl.Series | None) -> list[Time
         return [TimelineWindow(rows)]
     # Where a stretch begins that the next one repeats.
     launched = function[rows]
-    same = np.cumsum(np.append(0, launched[period:] == launched[:-period]))
+    same = prefix_sums(launched[period:] == launched[:-period])
     repeats = same[period:] - same[:-period] >= _MIN_REPEATED_SHARE * period
     first = int(np.argmax(repeats)) if len(repeats) else 0
     return [

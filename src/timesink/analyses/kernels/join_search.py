@@ -9,9 +9,10 @@ for a jump to anywhere else.  Launches that meet nothing stay without a place.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from timesink.analyses.kernels.join_alignment import Launches, common_head
 from timesink.model.intervals import Flags, Floats, Ints
@@ -33,8 +34,7 @@ _LONGEST_LOOK = 4096
 _PLACE, _SCORE, _MEETING = range(3)
 
 
-@dataclass(frozen=True, eq=False)
-class Placed:
+class Placed(msgspec.Struct, frozen=True, eq=False):
     """For each launch its place in a window, -1 for none, and whether its kind stands there."""
 
     place: Ints
@@ -237,8 +237,7 @@ _OFF_THE_MIDDLE = 0.02
 """What a place further from the middle costs, where others leave room for both."""
 
 
-@dataclass(frozen=True, eq=False)
-class _Function:
+class _Function(msgspec.Struct, frozen=True, eq=False):
     """Some of the recorded launches of one function, and its places in the window."""
 
     rows: Ints

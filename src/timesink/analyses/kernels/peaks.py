@@ -12,13 +12,16 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+from msgspec.structs import replace
+
 from timesink.errors import TimesinkError, UnreadableError, UsageError
+from timesink.formats.small_files import small_text
 from timesink.sources.cache import data_folder
 
 if TYPE_CHECKING:
@@ -68,15 +71,14 @@ _SMALLEST = 1e9
 """No device is this slow: a smaller number was meant in another unit."""
 
 
-@dataclass(frozen=True, slots=True)
-class DevicePeaks:
+class DevicePeaks(msgspec.Struct, frozen=True):
     """The most one device can do, in FLOP and bytes per second."""
 
     device: str
     dram_bytes_per_s: float | None = None
     link_bytes_per_s: float | None = None
     """What it can send to its peers, in one direction, over all its links."""
-    flop_per_s: Mapping[str, float] = field(default_factory=dict)
+    flop_per_s: Mapping[str, float] = msgspec.field(default_factory=dict)
     """By precision; precisions the maker publishes nothing about are absent."""
     source: str = ""
     stated: tuple[str, ...] = ()
@@ -150,8 +152,7 @@ class DevicePeaks:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class PeaksChoice:
+class PeaksChoice(msgspec.Struct, frozen=True):
     """The peaks to measure against, or why there are none and what to do about it."""
 
     peaks: DevicePeaks | None
@@ -234,10 +235,10 @@ def _rows(path: Path) -> tuple[DevicePeaks, ...]:
 
 def _read(path: Path) -> Iterator[DevicePeaks]:
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        lines = small_text(path).splitlines()
     except FileNotFoundError:
         raise UnreadableError.missing(path) from None
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
         raise UnreadableError.denied(path, str(error)) from error
     table = csv.DictReader(lines)
     names = set(table.fieldnames or ())

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from timesink.analyses.kernels.launch_work import BYTES, counted_work
@@ -60,8 +61,7 @@ class DeviceRoof:
     """Mean clock of the multiprocessors, where it was recorded."""
 
 
-@dataclass(frozen=True, eq=False)
-class Roofline:
+class Roofline(msgspec.Struct, frozen=True, eq=False):
     """Every launch against the roofs of its device."""
 
     peaks: DevicePeaks | None

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+import msgspec
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ from timesink.analyses.kernels.calls import (
     sampled_functions,
 )
 from timesink.errors import UsageError
+from timesink.model.arrays import exclusive_cumsum, ragged_ranges
 from timesink.model.intervals import Floats, Ints
 from timesink.model.trace import Trace
 
@@ -186,10 +188,10 @@ def _parcels(kernel: Ints, seen: Ints, generator: np.random.Generator) -> tuple[
     """
     strata = max(int(np.count_nonzero(seen)), 1)
     parcels = np.minimum(seen, max(_MAX_PARCELS // strata, 2))
-    first = np.cumsum(parcels) - parcels
+    first = exclusive_cumsum(parcels)
     shuffled = generator.permutation(len(kernel))
     by_kernel = shuffled[np.argsort(kernel[shuffled], kind="stable")]
-    place = np.arange(len(kernel)) - np.repeat(np.cumsum(seen) - seen, seen)
+    place = ragged_ranges(np.zeros_like(seen), seen)
     parcel = np.empty(len(kernel), dtype=np.int64)
     parcel[by_kernel] = (first[kernel[by_kernel]]) + place % parcels[kernel[by_kernel]]
     return parcel, np.repeat(np.arange(len(seen)), parcels)
@@ -198,7 +200,7 @@ def _parcels(kernel: Ints, seen: Ints, generator: np.random.Generator) -> tuple[
 def _draw_parcels(stratum: Ints, generator: np.random.Generator) -> _Amounts:
     """How often each parcel is drawn, draw by draw, each from the parcels of its kernel."""
     size = np.bincount(stratum)
-    first = np.cumsum(size) - size
+    first = exclusive_cumsum(size)
     rows = len(stratum)
     chosen = generator.random((_REDRAWN, rows)) * size[stratum]
     chosen = chosen.astype(np.int64) + first[stratum] + rows * np.arange(_REDRAWN)[:, None]
@@ -206,8 +208,7 @@ def _draw_parcels(stratum: Ints, generator: np.random.Generator) -> _Amounts:
     return often.reshape(_REDRAWN, rows).astype(np.float64)
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceUse:
+class DeviceUse(msgspec.Struct, frozen=True):
     """One device of one machine; times of different devices are never added."""
 
     host: str | None

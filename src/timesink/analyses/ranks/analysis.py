@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import compress
 
+import msgspec
 import numpy as np
 import polars as pl
+from msgspec.structs import replace
 
-from timesink.analyses.columns import combine_codes, dense_codes, new_coverage, stack_tables
+from timesink.analyses.columns import dense_codes, stack_tables
 from timesink.analyses.communication_calls import PAIRS
 from timesink.analyses.ranks.causes import RankWork, slow_links, slow_stages, why
 from timesink.analyses.ranks.clocks import align_clocks, with_common_steps
@@ -32,7 +33,8 @@ from timesink.analyses.ranks.fitness import (
 from timesink.analyses.ranks.lateness import Panel, late_ranks, late_steps, least_share, panel_of
 from timesink.analyses.ranks.replay import WithoutRank
 from timesink.analyses.ranks.summary import RankSummary
-from timesink.model.findings import Finding
+from timesink.model.arrays import combine_codes, new_coverage, run_starts
+from timesink.model.findings import Straggler
 from timesink.model.fitness import Reason
 from timesink.model.intervals import Floats, Ints
 
@@ -44,7 +46,7 @@ _MAX_PLAYED, _MAX_CALLS_PLAYED = 16, 300_000
 
 def find_stragglers(
     ranks: Mapping[int, RankSummary], panel: Panel, calls: pl.DataFrame, clocks: pl.DataFrame
-) -> tuple[Finding, ...]:
+) -> tuple[Straggler, ...]:
     """Ranks that cost the run more than noise does, the most costly first; none in most runs.
 
     `calls` are matched and blamed collectives, `panel` the same laid out.
@@ -69,7 +71,7 @@ def find_stragglers(
     findings += [replace(finding, steps=panel.steps) for finding in of_many]
     least = least_share(len(panel.ranks))
     # The costliest reason of each rank.
-    best: dict[int, Finding] = {}
+    best: dict[int, Straggler] = {}
     for finding in sorted(findings, key=lambda late_finding: -late_finding.cost_ns):
         best.setdefault(finding.rank, replace(finding, share=finding.cost_ns / panel.run_ns))
     worth = [finding for finding in best.values() if finding.share >= least]
@@ -95,7 +97,7 @@ def _costs(panel: Panel, places: Ints, what_if: WithoutRank) -> Floats:
     return np.array([cost_of.get(place, usual) for place in places.tolist()])
 
 
-def cost_together(late: Sequence[Finding], panel: Panel) -> tuple[float, float]:
+def cost_together(late: Sequence[Straggler], panel: Panel) -> tuple[float, float]:
     """How much longer the run takes because of all of them, in ns and as a part of the run.
 
     Each costs what it would alone, so only what they cost in different steps adds up: of those who
@@ -130,7 +132,7 @@ null for ranks that are none."""
 def rank_table(
     ranks: Mapping[int, RankSummary],
     by_step: pl.DataFrame,
-    stragglers: Sequence[Finding] = (),
+    stragglers: Sequence[Straggler] = (),
     steps: int = 1,
 ) -> pl.DataFrame:
     """Rows of `RANK_SCHEMA`, one per rank; `by_step` is what `step_waits` says.
@@ -182,7 +184,7 @@ def step_waits(calls: pl.DataFrame) -> pl.DataFrame:
     start, wait = calls["start_ns"].to_numpy(), calls["wait_ns"].to_numpy()
     key = combine_codes(dense_codes(calls["rank"]), dense_codes(calls["step"]))
     order = np.lexsort((start, key))
-    first = np.flatnonzero(np.diff(key[order], prepend=-1))
+    first = run_starts(key[order])
     added = np.empty(len(order), dtype=np.int64)
     added[order] = new_coverage(start[order], (start + wait)[order], first)
     return (
@@ -221,8 +223,7 @@ def judged_ranks(ranks: Mapping[int, RankSummary]) -> dict[int, RankSummary]:
     return {rank: summary for rank, summary in ranks.items() if works[rank]}
 
 
-@dataclass(frozen=True, eq=False)
-class RanksAnalysis:
+class RanksAnalysis(msgspec.Struct, frozen=True, eq=False):
     """What ranks of one run tell together."""
 
     ranks: pl.DataFrame
@@ -230,7 +231,7 @@ class RanksAnalysis:
     collectives: pl.DataFrame
     """One row per rank and collective, matched, with waits and blame."""
     clocks: pl.DataFrame
-    stragglers: tuple[Finding, ...]
+    stragglers: tuple[Straggler, ...]
     panel: Panel
     """Rank x step: what each held the others up."""
     not_judged: tuple[int, ...]

@@ -17,8 +17,8 @@ from timesink.analyses.ranks.lateness import Panel
 from timesink.analyses.ranks.own_time import ranges_of
 from timesink.analyses.ranks.replay import WithoutRank
 from timesink.analyses.ranks.summary import RankSummary
-from timesink.analyses.statistics import scaled_mad
-from timesink.model.findings import Evidence, Finding
+from timesink.analyses.statistics.robust import scaled_mad
+from timesink.model.findings import Evidence, Straggler
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.units import brief_ns, factor, share
 from timesink.model.units import more as more_than
@@ -40,10 +40,10 @@ _ALL_SLOWER = 0.5
 """Most kernels are slower by about as much as all of them: then it is the device."""
 
 
-def late(rank: int, cause: str, *sentences: str, **more: Any) -> Finding:
+def late(rank: int, cause: str, *sentences: str, **more: Any) -> Straggler:
     """Why a rank is late, and what speaks for it: sentences with numbers, beside its peers."""
     proofs = tuple(Evidence("worker", text) for text in sentences)
-    return Finding(cause, " ".join(sentences), evidence=proofs, rank=rank, **more)
+    return Straggler(cause, " ".join(sentences), evidence=proofs, rank=rank, **more)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +99,7 @@ def with_expected(table: pl.DataFrame) -> pl.DataFrame:
     return table.with_columns(expected=pl.coalesce(expected, "dur_ns"))
 
 
-def why(panel: Panel, place: int, others_late: Flags, work: RankWork) -> Finding | None:
+def why(panel: Panel, place: int, others_late: Flags, work: RankWork) -> Straggler | None:
     """The cause that fits what a rank takes more than its peers; None where it takes no more."""
     peers = panel.peers(place, others_late)
     times = source_times(panel, place, peers)
@@ -173,7 +173,7 @@ def some(peers: Ints, most: int = 64) -> Ints:
 
 def kernel_reason(
     rank: int, taken_ns: float, usual_ns: float, peers: list[int], work: RankWork
-) -> Finding:
+) -> Straggler:
     """Why kernels take longer: they have more to do, or do the same at a slower pace."""
     split = work.beside(rank, peers, "kernel")
     by_work = float((split["expected"] - split["peer_dur_ns"]).sum())
@@ -202,7 +202,7 @@ def _host_reason(
     rank: int, taken: tuple[float, float], at_once_ns: float, peer_ranks: list[int],
     work: RankWork, *,
     has_device: bool,
-) -> Finding:  # fmt: skip
+) -> Straggler:  # fmt: skip
     (degree, than), more_ns = longer(*taken), taken[0] - taken[1]
     much = f"The host of rank {rank} takes {degree} {than} those of its peers"
     if has_device:
@@ -241,7 +241,7 @@ _NEARLY, _FAINT = 0.95, 1e-3
 
 def slow_links(
     panel: Panel, work: RankWork, calls: pl.DataFrame, what_if: WithoutRank
-) -> Iterator[Finding]:
+) -> Iterator[Straggler]:
     """The rank that all slow transfers have in common, and what these cost.
 
     Groups are compared with groups that move the same.  Of a single group nobody knows how fast it
@@ -334,7 +334,7 @@ _NEARLY_ALL = 0.2
 """The rank of a stage, by what its kernels take, that stands for it."""
 
 
-def slow_stages(panel: Panel, work: RankWork, what_if: WithoutRank) -> Iterator[Finding]:
+def slow_stages(panel: Panel, work: RankWork, what_if: WithoutRank) -> Iterator[Straggler]:
     """The stage whose kernels take longest, where that is far longer than in the others."""
     stages = [panel.roles == number for number in np.unique(panel.roles)]
     done = work.ranks[int(panel.ranks[0])].collectives["collective"].drop_nulls().unique()
@@ -362,5 +362,5 @@ def slow_stages(panel: Panel, work: RankWork, what_if: WithoutRank) -> Iterator[
         cost = what_if.score.cost_of_share(panel.ranks[members], part)
     # A whole stage may also be on slow devices.
     peer_ranks = panel.ranks[some(np.flatnonzero(~stages[worst]))].tolist()
-    cause = kernel_reason(int(panel.ranks[first]), busy[worst], usual, peer_ranks, work).cause
+    cause = kernel_reason(int(panel.ranks[first]), busy[worst], usual, peer_ranks, work).id
     yield late(int(panel.ranks[first]), cause, text, cost_ns=cost)

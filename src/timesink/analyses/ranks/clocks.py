@@ -9,15 +9,17 @@ count less (iterated weights: least absolute deviations), so that a late end foo
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 
+import msgspec
 import numpy as np
 import polars as pl
+from msgspec.structs import replace
 
 from timesink.analyses.columns import stack_tables
 from timesink.analyses.communication_calls import SYNCHRONISING
 from timesink.analyses.ranks.summary import RankSummary
-from timesink.analyses.statistics import MAD_TO_SIGMA
+from timesink.analyses.statistics.robust import scaled_mad
+from timesink.model.arrays import ranks_of
 from timesink.model.intervals import Flags, Floats, Ints
 
 # Solving for clocks: sparse least squares by conjugate gradients, weights by residuals.
@@ -30,8 +32,7 @@ _MIN_SCALE_NS = 200.0
 _NEAR_NS = 0.01
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Ends:
+class Ends(msgspec.Struct, frozen=True, eq=False):
     """One row per rank and collective."""
 
     clock: Ints
@@ -72,7 +73,7 @@ def solve(
 
 
 def _scale(left: Floats) -> float:
-    return max(MAD_TO_SIGMA * float(np.median(np.abs(left))), _MIN_SCALE_NS)
+    return max(scaled_mad(left), _MIN_SCALE_NS)
 
 
 def _predict_ends(ends: Ends, solution: Floats) -> Floats:
@@ -150,7 +151,7 @@ def jackknife(ends: Ends, solution: Floats, weight: Floats, *, drifts: Flags | b
     # Neighbours in time go to different blocks, so that every one spans the run.
     at = np.zeros(matches)
     at[ends.match] = ends.at
-    turn = np.argsort(np.argsort(at)) % blocks
+    turn = ranks_of(at) % blocks
     tries = []
     for block in range(blocks):
         rows = turn[ends.match] != block

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.analyses.columns import Groups, combine_codes, dense_codes
+from timesink.analyses.columns import dense_codes
 from timesink.analyses.communication_calls import (
     HOST_LIBRARIES,
     ONE_SIDED,
@@ -24,7 +24,8 @@ from timesink.analyses.communication_calls import (
 from timesink.analyses.communication_workers import match_calls
 from timesink.analyses.ranks.clocks import correct_times
 from timesink.analyses.ranks.summary import RankSummary
-from timesink.analyses.statistics import MAD_TO_SIGMA
+from timesink.analyses.statistics.robust import MAD_TO_SIGMA
+from timesink.model.arrays import Groups, combine_codes
 from timesink.model.intervals import Flags, Floats, Ints
 
 _DROPPED = ("library", "src_rank", "dst_rank", "what", "record", "worker", "party")

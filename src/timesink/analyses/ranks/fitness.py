@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import polars as pl
+from msgspec import structs
 
 from timesink.analyses.communication_calls import SYNCHRONISING
 from timesink.analyses.ranks.own_time import the_ranks
@@ -101,7 +102,7 @@ def steps_without_late_starts(
         )
         if complete.any():
             steps = summary.steps.with_columns(complete=complete)
-            changed[int(str(rank))] = replace(summary, steps=steps)
+            changed[int(str(rank))] = structs.replace(summary, steps=steps)
     return changed
 
 
@@ -127,7 +128,9 @@ def ranges_without_late_starts(
         goes_on = (pl.col("start_ns") < begin_ns) & (pl.col("end_ns") > begin_ns)
         start = pl.when(goes_on).then(begin_ns).otherwise("start_ns")
         ranges = worker.ranges.with_columns(start_ns=start)
-        changed[rank] = replace(changed[rank], worker=replace(worker, ranges=ranges))
+        changed[rank] = structs.replace(
+            changed[rank], worker=structs.replace(worker, ranges=ranges)
+        )
     return changed
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from math import erfc, sqrt
 
 import numpy as np
 import polars as pl
@@ -15,7 +14,9 @@ from timesink.analyses.communication_calls import PAIRS
 from timesink.analyses.ranks.own_time import HOST_PARTS, ON_DEVICE
 from timesink.analyses.ranks.replay import WithoutRank
 from timesink.analyses.ranks.summary import RankSummary
-from timesink.analyses.statistics import MAD_TO_SIGMA, scaled_mad
+from timesink.analyses.statistics.robust import scaled_mad, scaled_mads
+from timesink.analyses.statistics.student_t import normal_p
+from timesink.model.arrays import ranks_of
 from timesink.model.intervals import Flags, Floats, Ints
 
 # Numbers of all ranks side by side: one row per rank, one column per step.
@@ -239,7 +240,7 @@ def _beyond_chance(panel: Panel, late: Flags) -> Flags:
 def always_slow(panel: Panel) -> Flags:
     """Ranks whose own work takes longer than that of their peers in most of the steps."""
     usual = np.median(panel.excess, axis=1)
-    wobble = MAD_TO_SIGMA * np.median(np.abs(panel.excess - usual[:, None]), axis=1)
+    wobble = scaled_mads(panel.excess, usual[:, None], axis=1)
     chance = float(np.median(wobble)) / np.sqrt(max(len(panel.steps), 1))
     sides, ordered = [usual], np.sort(usual)
     if len(ordered) >= _MIN_TO_PART:
@@ -263,10 +264,10 @@ def steadily_slow(panel: Panel) -> Flags:
     By chance every place is as likely in every step, however much and in whatever way times vary.
     """
     ranks, steps = panel.excess.shape
-    place = (panel.excess.argsort(axis=0).argsort(axis=0) + 0.5) / ranks
+    place = (ranks_of(panel.excess, axis=0) + 0.5) / ranks
     spread = np.sqrt((1 - 1 / ranks**2) / 12 / steps)
     above = (place.mean(axis=1) - 0.5) / spread
-    chance = np.array([0.5 * ranks * erfc(height / sqrt(2)) for height in above.tolist()])
+    chance = np.array([0.5 * ranks * normal_p(height) for height in above.tolist()])
     much = np.median(panel.excess, axis=1) > MIN_SHARE * panel.step_ns
     return np.asarray((chance < _CHANCE) & much)
 

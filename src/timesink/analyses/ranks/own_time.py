@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from math import prod
 from typing import TypeAlias
 
+import msgspec
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -46,8 +46,7 @@ HOST_PARTS = ("runtime", "cpu_exec", "idle")
 GAP_COLUMNS = {"longest_gap_ns": pl.Int64(), "gap_start_ns": pl.Int64(), "gap_in": pl.String()}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class OwnTime:
+class OwnTime(msgspec.Struct, frozen=True, eq=False):
     """What a rank does by itself, and when it can do nothing but wait for others."""
 
     parts: dict[str, Ints]

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 import polars as pl
 
@@ -18,7 +18,7 @@ from timesink.analyses.ranks.collectives import complete_transfers, slow_groups
 from timesink.analyses.ranks.lateness import Panel
 from timesink.analyses.ranks.own_time import ranges_of
 from timesink.analyses.ranks.summary import RankSummary
-from timesink.analyses.statistics import MAD_TO_SIGMA
+from timesink.analyses.statistics.robust import MAD_TO_SIGMA, scaled_mad, shortest_half
 from timesink.model import units
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.units import brief_ns
@@ -143,7 +143,7 @@ def features_of(
     already = np.any(list(odd.values()), axis=0)
     for straggler in analysis.stragglers:
         place = int(np.searchsorted(panel.ranks, straggler.rank))
-        if straggler.cause == "slow_link" and not already[place]:
+        if straggler.id == "slow_link" and not already[place]:
             more["transfer"][place] = straggler.cost_ns / max(len(panel.steps), 1)
         first = max(FEATURES, key=lambda name: float(more[name][place]))
         if more[first][place] > least:
@@ -207,11 +207,9 @@ def _wobble(panel: Panel, name: str, peers: Ints) -> float:
     values = panel.time_by_source["kernels" if name in BOTH_WAYS else name][peers]
     if values.shape[1] < 2:
         return 0.0
-    apart = np.abs(values - _middle(values) - step_mean(values - _middle(values))[:, None])
+    apart = values - _middle(values) - step_mean(values - _middle(values))[:, None]
     finite = apart[np.isfinite(apart)]
-    return (
-        MAD_TO_SIGMA * float(np.median(finite)) / np.sqrt(values.shape[1]) if finite.size else 0.0
-    )
+    return scaled_mad(finite) / np.sqrt(values.shape[1]) if finite.size else 0.0
 
 
 def _distance_from_usual(values: Floats, wobble: float, step_ns: float) -> tuple[Floats, float]:
@@ -220,12 +218,8 @@ def _distance_from_usual(values: Floats, wobble: float, step_ns: float) -> tuple
     The usual ones are the half that lies closest together, so that a half may be odd; of halves
     that are about as close the lower one, as of two ranks the slower is to be explained.
     """
-    ordered = np.sort(values)
-    half = -(-len(ordered) // 2)
-    widths = ordered[half - 1 :] - ordered[: len(ordered) - half + 1]
-    first = int(np.argmax(widths <= max(2 * float(widths.min()), _AS_CLOSE * step_ns)))
-    usual = float(np.median(ordered[first : first + half]))
-    return values - usual, max(MAD_TO_SIGMA * float(widths[first]) / 2, wobble)
+    usual, width = shortest_half(values, _AS_CLOSE * step_ns)
+    return values - usual, max(MAD_TO_SIGMA * width / 2, wobble)
 
 
 # What sets a group of ranks apart, in sentences with numbers.
@@ -240,8 +234,7 @@ _HOST_ALONE = "The host takes {degree} {than} on {peers}."
 _PEERS = "ranks that do the same"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Features:
+class Features(msgspec.Struct, frozen=True, eq=False):
     """What sets ranks apart: a number per rank and feature, and what is to be told of it."""
 
     ranks: Mapping[int, RankSummary]
@@ -328,7 +321,7 @@ class Features:
             stragglers = [
                 straggler for straggler in self.analysis.stragglers if straggler.rank in ranks
             ]
-            if len(places) == 1 and stragglers and stragglers[0].cause == "slow_link":
+            if len(places) == 1 and stragglers and stragglers[0].id == "slow_link":
                 return " ".join(stragglers[0].proofs)
             return (
                 f"Collectives take {brief_ns(abs(more))} per step longer to transfer their data "
@@ -366,8 +359,7 @@ _OTHER_LEVEL = 2.0
 """How many times as large a difference makes another group."""
 
 
-@dataclass(frozen=True, slots=True)
-class RankGroup:
+class RankGroup(msgspec.Struct, frozen=True):
     """Ranks that behave alike."""
 
     group: str

@@ -6,12 +6,21 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from operator import itemgetter
+
+import msgspec
+from msgspec import structs
 
 from timesink.analyses.columns import device_columns
 from timesink.analyses.fitness import carry_fitness
-from timesink.analyses.ranks import DamagedRank, NamedRecording, RankSet, ranks_of, ranks_of_traces
+from timesink.analyses.ranks.rank_set import (
+    DamagedRank,
+    NamedRecording,
+    RankSet,
+    ranks_of,
+    ranks_of_traces,
+)
 from timesink.analyses.ranks.runs import RankIdentity, recorded_runs
 from timesink.analyses.ranks.summary import (
     RankSummary,
@@ -24,16 +33,16 @@ from timesink.analyses.ranks.summary import (
 )
 from timesink.analyses.steps import within_steps
 from timesink.errors import AmbiguousError, NotFoundError, TimesinkError, UnreadableError
-from timesink.formats import Progress, tell_of_set
 from timesink.formats.file_names import is_profiler_name, worker_and_span
+from timesink.formats.read_options import Progress, tell_of_set
 from timesink.model.trace import Trace
 from timesink.model.units import count_noun, join_names
 from timesink.model.vendors import is_collective_call
 from timesink.runtime.engine import Call, Done, Engine
-from timesink.sources import Recording
 from timesink.sources.cache import Cache
 from timesink.sources.kept_answers import KeptSummaries
 from timesink.sources.opening import key_of, open_recording
+from timesink.sources.recordings import Recording
 from timesink.sources.sidecars import find_run
 
 
@@ -117,8 +126,7 @@ def read_ranks(
     return reading.finished()
 
 
-@dataclass(eq=False)
-class _Reading:
+class _Reading(msgspec.Struct, eq=False):
     """What is known so far of each recording, by its place."""
 
     recordings: Sequence[Recording]
@@ -126,10 +134,10 @@ class _Reading:
     keys: Sequence[str]
     """What summaries are kept by, where they are."""
     progress: Progress | None = None
-    summaries: dict[int, RankSummary] = field(default_factory=dict)
-    unread: dict[int, bytes] = field(default_factory=dict)
-    errors: dict[int, TimesinkError] = field(default_factory=dict)
-    fresh_places: set[int] = field(default_factory=set)
+    summaries: dict[int, RankSummary] = msgspec.field(default_factory=dict)
+    unread: dict[int, bytes] = msgspec.field(default_factory=dict)
+    errors: dict[int, TimesinkError] = msgspec.field(default_factory=dict)
+    fresh_places: set[int] = msgspec.field(default_factory=set)
     """Places of those that were made just now."""
 
     def missing(self) -> list[int]:
@@ -175,9 +183,9 @@ class _Reading:
                     summaries[place] = from_parquet(written)
         for place, summary in summaries.items():
             # Equal files share a summary, so where it came from is said here.
-            about = replace(summary.about, source=self.recordings[place].source)
+            about = structs.replace(summary.about, source=self.recordings[place].source)
             most = max(_MAX_CALLS // len(self.recordings), _MIN_CALLS)
-            self.summaries[place] = thinned_to(replace(summary, about=about), most)
+            self.summaries[place] = thinned_to(structs.replace(summary, about=about), most)
         broken = [place for place in batch if place not in summaries]
         for place in self.fresh_places.intersection(broken):
             # Whoever made it would make it again: the rank is told, not lost.

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import msgspec
 import numpy as np
 import polars as pl
+from msgspec import structs
 from polars import selectors as cs
 
 from timesink.analyses.columns import device_columns, device_kinds, memoize_per_trace
@@ -31,6 +32,7 @@ from timesink.analyses.ranks.own_time import (
 from timesink.analyses.steps import bounds_of, role_ranges
 from timesink.formats.small_files import encode_json
 from timesink.model import intervals
+from timesink.model.arrays import run_starts
 from timesink.model.fitness import Reason
 from timesink.model.health import HealthEntry
 from timesink.model.schema import BUSY_KINDS
@@ -82,8 +84,7 @@ MAX_RANKS = 1_000_000
 """No run has as many; who states more is damaged, and nobody counts so many missing ranks."""
 
 
-@dataclass(frozen=True, slots=True)
-class AboutRank:
+class AboutRank(msgspec.Struct, frozen=True):
     """Which rank it is, and where it ran; None where the trace does not say."""
 
     rank: int | None
@@ -101,8 +102,7 @@ class AboutRank:
     """What its recording cannot tell."""
 
 
-@dataclass(frozen=True, slots=True)
-class Thinning:
+class Thinning(msgspec.Struct, frozen=True):
     """What of a long recording the summary is about."""
 
     every: int = 1
@@ -113,8 +113,7 @@ class Thinning:
     """Collectives left out at the end of those steps, and functions summed as one."""
 
 
-@dataclass(frozen=True, eq=False)
-class RankSummary:
+class RankSummary(msgspec.Struct, frozen=True, eq=False):
     """What of one rank is needed to judge all of them."""
 
     about: AboutRank
@@ -127,7 +126,7 @@ class RankSummary:
     worker: WorkerSummary
     """For dividing communication into waiting and transfer."""
     thinning: Thinning = Thinning()
-    groups: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=GROUP_SCHEMA))
+    groups: pl.DataFrame = msgspec.field(default_factory=lambda: pl.DataFrame(schema=GROUP_SCHEMA))
     """Rows of `GROUP_SCHEMA`, in the order of their first calls."""
 
 
@@ -207,7 +206,7 @@ def _believable(number: int | None) -> int | None:
 
 def _collectives(worker: WorkerSummary, moving: pl.DataFrame, self_time: OwnTime) -> pl.DataFrame:
     record = moving["record"].to_numpy()
-    first = np.flatnonzero(np.diff(record, prepend=-1))
+    first = run_starts(record)
     start, end = bounds_of(moving).T
     start = np.minimum.reduceat(start, first) if len(first) else start
     end = np.maximum.reduceat(end, first) if len(first) else end
@@ -251,12 +250,12 @@ def within_limits(summary: RankSummary, trace: Trace) -> RankSummary:
     if summary.thinning.every > 1:
         # What functions did is told per step, so it must be about the same steps.
         step_bounds = bounds_of(summary.steps.filter("complete"))
-        summary = replace(summary, functions=function_times(trace, step_bounds))
+        summary = structs.replace(summary, functions=function_times(trace, step_bounds))
     surplus = summary.worker.records.height - MAX_COLLECTIVES
     if surplus > 0:
         # A single step has too many collectives, or none is marked: the first ones stay.
         summary = _with_records(summary, summary.worker.records.head(MAX_COLLECTIVES))
-        summary = replace(summary, thinning=replace(summary.thinning, cut=surplus))
+        summary = structs.replace(summary, thinning=structs.replace(summary.thinning, cut=surplus))
     return _few_functions(summary)
 
 
@@ -286,11 +285,11 @@ def of_every(summary: RankSummary, every: int) -> RankSummary:
     functions = summary.functions.with_columns(
         (pl.col("calls", "dur_ns") * part).round().cast(pl.Int64), pl.col("work") * part
     )
-    worker = replace(worker, steps=worker.steps.filter(_number("name") % every == 0))
-    thinning = replace(
+    worker = structs.replace(worker, steps=worker.steps.filter(_number("name") % every == 0))
+    thinning = structs.replace(
         summary.thinning, every=every, of_steps=summary.thinning.of_steps or steps.height
     )
-    thinner = replace(
+    thinner = structs.replace(
         summary, steps=kept_steps, functions=functions, worker=worker, thinning=thinning
     )
     return _with_records(thinner, worker.records.filter(chosen))
@@ -302,8 +301,8 @@ def _with_records(summary: RankSummary, records: pl.DataFrame) -> RankSummary:
         table.join(records, on="record", how="semi", maintain_order="left")
         for table in (summary.worker.ranges, summary.collectives)
     )
-    worker = replace(summary.worker, records=records, ranges=ranges)
-    return replace(summary, collectives=collectives, worker=worker)
+    worker = structs.replace(summary.worker, records=records, ranges=ranges)
+    return structs.replace(summary, collectives=collectives, worker=worker)
 
 
 def _number(column: str) -> pl.Expr:
@@ -352,7 +351,7 @@ def _few_functions(summary: RankSummary) -> RankSummary:
         .sort("place", "function")
         .select(pl.col(name).cast(dtype) for name, dtype in FUNCTION_SCHEMA.items())
     )
-    return replace(summary, functions=merged)
+    return structs.replace(summary, functions=merged)
 
 
 # The summary of a rank as one row of Parquet: columns about it, and its tables as nested ones.

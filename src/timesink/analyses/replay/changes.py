@@ -14,8 +14,9 @@ import math
 import re
 import shlex
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
+
+import msgspec
 
 from timesink.errors import UsageError
 
@@ -44,8 +45,7 @@ _EXAMPLES = {
 _PATTERN = re.compile(r"[*?\[]")
 
 
-@dataclass(frozen=True, slots=True)
-class AskedChange:
+class AskedChange(msgspec.Struct, frozen=True):
     """One change of a program.
 
     >>> parse_change("scale", "kernel:flash*=0.5")

@@ -28,11 +28,12 @@ from timesink.analyses.forest import call_forest, descendant_mask, enclosing_cal
 from timesink.analyses.links import link_launches
 from timesink.analyses.modules import find_modules, is_module_call, link_backward
 from timesink.analyses.names import short_kernel_name
-from timesink.analyses.replay import Played, recorded_play
 from timesink.analyses.replay.own_clock import moved_timeline, own_clock, own_timeline
+from timesink.analyses.replay.play import Played, recorded_play
 from timesink.analyses.replay.points import waits_for_collectives
 from timesink.analyses.steps import bounds_of, find_steps, is_communication
 from timesink.model import intervals, vendors
+from timesink.model.arrays import is_run_start
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.schema import DEVICE_KINDS
@@ -170,8 +171,7 @@ def _host_pieces(trace: Trace, played: Played, path: Path) -> pl.DataFrame:
     place = np.flatnonzero(interval_mask(low[mine], high[mine], len(points.time)))
     # Neighbours inside of one call are one piece.
     owner = points.owner[place]
-    first = np.ones(len(place), dtype=np.bool_)
-    first[1:] = (owner[1:] != owner[:-1]) | (place[1:] != place[:-1] + 1)
+    first = is_run_start(owner, place - np.arange(len(place)))
     waiting, awaited = waits_for_collectives(points)
     waits = waiting[place] > 0
     first[waits] = True

@@ -15,26 +15,27 @@ from pathlib import Path
 from typing import TypeAlias
 from weakref import ref
 
+import msgspec
 import numpy as np
 import polars as pl
+from msgspec import structs
 
 from timesink.analyses import names
 from timesink.analyses.columns import host_kinds, lane_codes, memoize_per_trace, seed_memo
 from timesink.analyses.fitness import carry_fitness, recording_fitness
 from timesink.analyses.forest import descendant_mask
 from timesink.analyses.links import first_with_id
-from timesink.analyses.replay import (
+from timesink.analyses.replay.graph import ReplayGraph, main_thread, replay_graph
+from timesink.analyses.replay.play import (
     Played,
-    ReplayGraph,
-    main_thread,
     play,
-    replay_graph,
     step_lengths,
     waited_stretches,
     work_so_far,
 )
 from timesink.analyses.steps import bounds_of, complete_lengths, find_steps, step_at
-from timesink.model import csv_rows, units, vendors
+from timesink.model import units, vendors
+from timesink.model.data_files import csv_rows
 from timesink.model.fitness import OVERHEAD
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.launches import LAUNCH_KINDS
@@ -69,8 +70,7 @@ _ROUNDS, _NEAR, _AS_USUAL = 12, 0.001, 0.03
 that are looked for, and for those of the table."""
 
 
-@dataclass(frozen=True, eq=False)
-class OwnClock:
+class OwnClock(msgspec.Struct, frozen=True, eq=False):
     """How long a cycle takes, as recorded and by itself."""
 
     recorded_ns: float
@@ -228,8 +228,7 @@ def recording_of(timeline: Trace) -> ref[Trace]:
     return ref(timeline)
 
 
-@dataclass(frozen=True, slots=True)
-class _Dose:
+class _Dose(msgspec.Struct, frozen=True):
     """How much of what recording may have cost is taken out."""
 
     cost: float
@@ -240,8 +239,7 @@ class _Dose:
     """The same of very long stretches inside of calls of libraries."""
 
 
-@dataclass(frozen=True, eq=False)
-class _Program:
+class _Program(msgspec.Struct, frozen=True, eq=False):
     """What is played, with the costs of its points."""
 
     graph: ReplayGraph
@@ -271,7 +269,7 @@ class _Program:
         gap = self.graph.gap
         pause = np.maximum(gap - dose.cost * self.pause, np.minimum(gap, _MIN_PAUSE_NS))
         on_device = (self.graph.activity >= 0) & (self.graph.before > 0)
-        return play(replace(self.graph, gap=np.where(on_device, pause, gap)), work)
+        return play(structs.replace(self.graph, gap=np.where(on_device, pause, gap)), work)
 
     def cycle_ns(self, played: Played) -> float:
         return float(np.median(step_lengths(self.steps, played)))

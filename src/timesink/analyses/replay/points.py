@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
+import msgspec
 import numpy as np
 
 from timesink.analyses.background import CALL_KINDS, QUIET_NS, background_calls
@@ -27,6 +28,7 @@ from timesink.analyses.columns import (
 from timesink.analyses.device_activities import Activities
 from timesink.analyses.forest import NestedCalls, Nodes, descendant_mask, nest_calls, pre_order
 from timesink.model import intervals, vendors
+from timesink.model.arrays import run_starts, running_argmax
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.trace import Trace
@@ -42,8 +44,7 @@ class RecordedCalls(NestedCalls):
     """For each row of `trace.host` the call it is; -1 for what is none."""
 
 
-@dataclass(frozen=True, eq=False)
-class HostPoints:
+class HostPoints(msgspec.Struct, frozen=True, eq=False):
     """Starts and ends of all calls, thread after thread, in the order in which they came."""
 
     calls: RecordedCalls
@@ -106,7 +107,7 @@ def host_points(trace: Trace) -> HostPoints:
     owner[starts], owner[ends] = number, nest.parent
     call[starts], call[ends] = number, number
     is_start[starts] = True
-    first = np.append(np.flatnonzero(np.diff(thread[call], prepend=-1)), len(time))
+    first = np.append(run_starts(thread[call]), len(time))
     for low, high in pairwise(first):
         # A call that outlasts the one it began in begins after it.
         np.maximum.accumulate(time[low:high], out=time[low:high])
@@ -138,8 +139,7 @@ _BUSY_SHARE = 0.5
 """Of the time a thread is quiet the other works at least this share, if it works for it."""
 
 
-@dataclass(frozen=True, eq=False)
-class Waits:
+class Waits(msgspec.Struct, frozen=True, eq=False):
     """Points at which a thread goes on after it waited, and what it waited for."""
 
     point: Ints
@@ -246,9 +246,8 @@ def _last_launched(work: Activities, its: Ints, start: Ints, end: Ints) -> Ints:
         if not len(mine):
             continue
         mine = mine[np.argsort(work.call_start[mine], kind="stable")]
-        ends = work.end[mine]
-        most = np.maximum.accumulate(ends)
-        last = np.maximum.accumulate(np.where(ends >= most, np.arange(len(mine)), 0))
+        last = running_argmax(work.end[mine])
+        most = work.end[mine[last]]
         place = np.searchsorted(work.call_start[mine], start, side="right") - 1
         over = np.where(place >= 0, most[place], _NEVER)
         better = (over <= end) & (over > latest)

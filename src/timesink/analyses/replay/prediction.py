@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
+import msgspec
 import numpy as np
 import polars as pl
+from msgspec.structs import replace
 
 from timesink.analyses import names
 from timesink.analyses.columns import (
@@ -19,7 +21,6 @@ from timesink.analyses.columns import (
     memoize_per_trace,
 )
 from timesink.analyses.program_traits import program_traits
-from timesink.analyses.replay import Played, play, recorded_play, work_by_step, work_so_far
 from timesink.analyses.replay.changes import AskedChange
 from timesink.analyses.replay.critical_path import critical_path
 from timesink.analyses.replay.own_clock import (
@@ -29,6 +30,13 @@ from timesink.analyses.replay.own_clock import (
     StepTime,
     own_clock,
     step_time,
+)
+from timesink.analyses.replay.play import (
+    Played,
+    play,
+    recorded_play,
+    work_by_step,
+    work_so_far,
 )
 from timesink.analyses.replay.points import talks_on_host
 from timesink.analyses.replay.what_if import (
@@ -54,8 +62,7 @@ _MAX_COSTS = 4.0
 _ROUNDS = 3
 
 
-@dataclass(frozen=True, eq=False)
-class OwnProgram:
+class OwnProgram(msgspec.Struct, frozen=True, eq=False):
     """A program as it runs by itself, and as it may at both ends of what is known of that."""
 
     clock: OwnClock
@@ -298,8 +305,7 @@ _COPIES = ("aten::to", "aten::contiguous", "aten::clone")
 _PAGEABLE = "Pageable"
 
 
-@dataclass(frozen=True, eq=False)
-class Ranked:
+class Ranked(msgspec.Struct, frozen=True, eq=False):
     """A single change, and what it does."""
 
     change: AskedChange
@@ -433,8 +439,7 @@ def _largest(texts: Sequence[str], code: Ints, amount: Floats, most: int) -> Ite
             yield texts[place]
 
 
-@dataclass(frozen=True, eq=False)
-class _Operators:
+class _Operators(msgspec.Struct, frozen=True, eq=False):
     """By call: the operator it is part of; itself where there is none."""
 
     inner: Ints

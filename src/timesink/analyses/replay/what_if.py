@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from timesink.analyses import names
 from timesink.analyses.columns import device_kinds, device_names, host_kinds, memoize_per_trace
 from timesink.analyses.device_activities import device_activities
 from timesink.analyses.forest import descendant_mask
 from timesink.analyses.kernels.peaks import DevicePeaks, load_peaks
-from timesink.analyses.replay import Played, ReplayGraph, play, step_lengths, work_by_step
 from timesink.analyses.replay.changes import AskedChange, name_filter
+from timesink.analyses.replay.graph import ReplayGraph
+from timesink.analyses.replay.play import Played, play, step_lengths, work_by_step
 from timesink.analyses.replay.points import NOBODY, HostPoints, talks_on_host, waits_for_collectives
 from timesink.analyses.steps import find_steps, is_communication, step_at
 from timesink.errors import UsageError
 from timesink.model import intervals, vendors
-from timesink.model.intervals import Flags, Floats, Ints
+from timesink.model.intervals import Flags, Floats, Ints, union_starts
 from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.schema import KERNEL_KINDS
 from timesink.model.trace import Trace
@@ -35,8 +38,7 @@ _HELD_SHARE = 0.5
 """A call that goes on for this share of the copy it made makes it itself."""
 
 
-@dataclass(frozen=True, eq=False)
-class Scenario:
+class Scenario(msgspec.Struct, frozen=True, eq=False):
     """A program with changes: what its threads and devices take, and what depends on what."""
 
     trace: Trace
@@ -50,7 +52,7 @@ class Scenario:
     """No cycle is shorter than this, whatever is played: batches take so long to be made."""
     batch: float = 1.0
     """How many times as many samples a cycle has."""
-    need: Floats = field(default_factory=lambda: np.zeros(0))
+    need: Floats = msgspec.field(default_factory=lambda: np.zeros(0))
     """By activity: how much of its length it has a whole device for itself, see `device_need`."""
 
     @classmethod
@@ -153,8 +155,7 @@ def needed_of_device(scenario: Scenario) -> Floats:
     return needed
 
 
-@dataclass(frozen=True, eq=False)
-class _Selection:
+class _Selection(msgspec.Struct, frozen=True, eq=False):
     """What a selector names."""
 
     stretches: Flags
@@ -438,8 +439,7 @@ def _remove_work(scenario: Scenario, chosen: _Selection, change: AskedChange) ->
 def _outermost(scenario: Scenario, chosen: _Selection) -> Ints:
     """Calls that are named, without those inside of others."""
     calls, roots = scenario.graph.points.calls, np.flatnonzero(chosen.roots)
-    ends = np.maximum.accumulate(np.append(0, (roots + calls.size[roots])[:-1]))
-    return roots[roots >= ends[: len(roots)]]
+    return roots[union_starts(roots, roots + calls.size[roots])]
 
 
 def _fuse_launches(scenario: Scenario, chosen: _Selection, _: AskedChange) -> Scenario:

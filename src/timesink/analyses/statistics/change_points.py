@@ -4,23 +4,26 @@ E-divisive (Matteson and James): a stretch is cut where the values of both sides
 by their energy distance, if few of its permutations are cut as well; then so is either side.  What
 comes and goes again is hardly seen by one cut, so values inside two cuts are set against the others
 as well.  Nothing is assumed of the noise but that its order means nothing.
+
+Levels of the steps of one run are cut where their means are farthest apart, in units of the noise
+between neighbours (binary segmentation), which costs nothing and is enough there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
+import msgspec
 import numpy as np
 
-from timesink.analyses.statistics import student_t_quantile
-from timesink.model.intervals import Floats, Ints
+from timesink.analyses.statistics.robust import hampel_filter, neighbour_noise, scaled_mad
+from timesink.analyses.statistics.significance import ALPHA
+from timesink.analyses.statistics.student_t import t_limit, two_sided_p
+from timesink.model.intervals import Flags, Floats, Ints
 
 MIN = 3
 """Values a level has at least: fewer are outliers, or not known yet."""
-ALPHA = 0.05
-"""Chance that a change is found in a series that has none."""
 _OF_PARTS = 0.025
 """The same in a stretch of a series that has some: there are several of these."""
 _OF_CUT = 0.6
@@ -41,12 +44,8 @@ _MIN_PCT = 0.5
 _OFTEN = 3
 """A count that is another one at more than every so many rows is no exact one."""
 
-_FAR_OFF, _FAR_OFF_PART = 12.0, 0.1
-"""So many times as far from those around it as rows usually are, and by this part of them."""
 
-
-@dataclass(frozen=True, slots=True)
-class ChangePoint:
+class ChangePoint(msgspec.Struct, frozen=True):
     """Where a level begins, and how sure that is."""
 
     at: int
@@ -77,17 +76,6 @@ def level_changes(values: Floats, least_pct: float = _MIN_PCT, seed: int = 1) ->
     last = points[-1].at if points else 0
     fresh = _may_have_changed(raw[last:], least_pct)
     return points if fresh is None else [*points, ChangePoint(last + fresh, certain=False)]
-
-
-def hampel_filter(values: Floats) -> Floats:
-    """Values of which single ones far from all around them are as these: one row is no level."""
-    if len(values) < MIN:
-        return values
-    padded = np.concatenate([np.full(2, np.nan), values, np.full(2, np.nan)])
-    middle = np.nanmedian(np.lib.stride_tricks.sliding_window_view(padded, 5), axis=1)
-    apart = np.abs(values - middle)
-    far = (apart > _FAR_OFF * np.median(apart)) & (apart > _FAR_OFF_PART * np.abs(middle))
-    return np.asarray(np.where(far, middle, values))
 
 
 def exact_changes(values: Sequence[Hashable | None]) -> list[ChangePoint] | None:
@@ -251,9 +239,127 @@ def _may_have_changed(values: Floats, least_pct: float) -> int | None:
         away = new - centre
         if not (np.all(away > 0) or np.all(away < 0)):
             continue
-        limit = student_t_quantile(_MAY, np.array([len(old) - 1.0]))[0]
+        limit = t_limit(_MAY, len(old) - 1.0)
         enough = max(limit * spread * (1 / fresh + 1 / len(old)) ** 0.5, least_pct / 100 * centre)
         # Every one of them: the mean of several may be that of one outlier.
         if abs(float(away.mean())) > enough and np.abs(away).min() > spread:
             return len(values) - fresh
     return None
+
+
+# Levels that the measurements of a run stay at for a while, and how they begin.
+
+_MIN_NOISE = 0.005
+"""Part of the median that is noise, however alike neighbours are."""
+
+_CRITICAL = 4.0
+"""Standard errors between two levels; the largest of all places to cut is far out by chance."""
+
+_SHORTEST = 2
+"""Measurements of a level: one alone is an outlier."""
+
+_WARM = 1.2
+"""Measurements of a warm-up are this many times as large as later ones ..."""
+
+_WARM_QUANTILE = 0.9
+"""... of which nine in ten are smaller than this one ..."""
+
+_FAR_OUT = 5.0
+"""... and this many spreads away from what is usual later."""
+
+_MAX_WARM = 0.2
+"""What lasts longer than this part of a run is a level of its own."""
+
+
+class Segment(msgspec.Struct, frozen=True):
+    """Measurements beside each other that are at one level: from `start` up to `end`."""
+
+    start: int
+    end: int
+    level: float
+    """Their mean."""
+
+    @property
+    def length(self) -> int:
+        """How many they are."""
+        return self.end - self.start
+
+
+def segments(values: Floats) -> list[Segment]:
+    """The levels measurements go through, in order; one where they stay at it.
+
+    Cut in two where the levels on both sides are farthest apart, in units of the noise between
+    neighbours, and again, as long as they are apart.
+    """
+    noise = 0.0
+    if len(values) > 1:
+        # From steps between neighbours: few of them change level.
+        noise = max(neighbour_noise(values), _MIN_NOISE * abs(float(np.median(values))))
+    cuts, open_stretches = [], [(0, len(values))]
+    while open_stretches:
+        start, end = open_stretches.pop()
+        cut = _best_level_cut(values[start:end], noise)
+        if cut:
+            cuts.append(start + cut)
+            open_stretches += [(start, start + cut), (start + cut, end)]
+    ends = [0, *sorted(cuts), len(values)]
+    return [
+        Segment(start, end, float(values[start:end].mean()))
+        for start, end in pairwise(ends)
+        if end > start
+    ]
+
+
+def _best_level_cut(values: Floats, noise: float) -> int:
+    """Where levels are farthest apart; 0 where they are not apart."""
+    number = len(values)
+    if number < 2 * _SHORTEST or not noise:
+        return 0
+    before = np.arange(_SHORTEST, number - _SHORTEST + 1)
+    after = number - before
+    sums = np.cumsum(values)
+    gap = np.abs(sums[before - 1] / before - (sums[-1] - sums[before - 1]) / after)
+    apart = gap / np.sqrt(1 / before + 1 / after)
+    best = int(np.argmax(apart))
+    return int(before[best]) if apart[best] > _CRITICAL * noise else 0
+
+
+def regime_p(values: Floats, is_new: Flags) -> float | None:
+    """Chance that levels of one run, each counted once, are as far apart on two parts of it.
+
+    `values` are in the order they were measured, whichever part they belong to.  Where a level
+    begins is no choice of the parts: two levels, one in each half, are two measurements and tell
+    nothing.  None where all values are at one level.
+    """
+    pieces = segments(values)
+    if len(pieces) < 2:
+        return None
+    levels = np.array([piece.level for piece in pieces])
+    weights = np.array([piece.length for piece in pieces]) / len(values)
+    # Which part of either side is at each level.
+    counts = [
+        np.array([side[piece.start : piece.end].sum() for piece in pieces], dtype=np.float64)
+        for side in (is_new, ~is_new)
+    ]
+    parts = [count / max(1.0, float(count.sum())) for count in counts]
+    change = abs(float((levels * (parts[0] - parts[1])).sum()))
+    spread = float((weights * (levels - (weights * levels).sum()) ** 2).sum())
+    variance = spread / (1 - float((weights**2).sum()))
+    error = np.sqrt(variance * sum(float((part**2).sum()) for part in parts))
+    freedom = np.array([len(pieces) - 1.0])
+    return float(two_sided_p(np.array([change / error]), freedom)[0]) if error else 1.0
+
+
+def warm_up(values: Floats) -> int:
+    """How many of the first measurements are a warm-up, each larger than what is usual later."""
+    most = int(_MAX_WARM * len(values))
+    if not most:
+        return 0
+    later = values[most:]
+    usual = float(np.median(later))
+    spread = scaled_mad(later, usual)
+    # What happens again and again later on is no warm-up either.
+    often = float(np.quantile(later, _WARM_QUANTILE))
+    is_usual = values <= max(_WARM * often, usual + _FAR_OUT * spread)
+    first = int(np.argmax(is_usual))
+    return first if first <= most else 0

@@ -15,35 +15,35 @@ Below 0.05 is what a 95 % interval decides: four a side are the fewest, or three
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import count
 from math import comb, exp, sqrt
 from statistics import NormalDist
 
+import msgspec
 import numpy as np
 
-from timesink.analyses.statistics import ALPHA, lower_tails
-from timesink.analyses.statistics.drift import (
-    ENOUGH,
+from timesink.analyses.statistics.autocorrelation import (
     pooled_autocorrelation,
     steps_per_independent_step,
 )
+from timesink.analyses.statistics.mean_changes import ENOUGH
+from timesink.analyses.statistics.rank_tests import lower_tails
+from timesink.analyses.statistics.significance import ALPHA
 from timesink.model.intervals import Floats
 
 MIN_A_SIDE = 3
 """Two steps beside each other are one state of the machine, however many the other side has."""
 RUN_FLOOR = 0.028
 """Part by which two runs of one program differ anyway: 1.96 times the root of two times the one
-percent that `drift` adds to the error of each mean."""
+percent that `mean_changes` adds to the error of each mean."""
 _MAX_COUNTED = 40
 """Steps of the smaller side up to which orders are counted; of more, the normal distribution."""
 _MAX_STEPS = 500
 """Steps of a side that are looked at, spread evenly over it."""
 
 
-@dataclass(frozen=True, slots=True)
-class SeparatedSteps:
+class SeparatedSteps(msgspec.Struct, frozen=True):
     """All steps of one run are longer than all of the other."""
 
     p_value: float

@@ -11,15 +11,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence, Sized
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Generic, TypeVar
 
+import msgspec
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from timesink.analyses.memory_curve import CPU, memory_curve
 from timesink.analyses.timeline.tracks import COUNTER, MEMORY, Naming, Track
+from timesink.model.arrays import (
+    prefix_sums,
+    ragged_ranges,
+    run_slices,
+    run_starts,
+)
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.trace import Trace
 from timesink.model.units import quantity, unit_of
@@ -54,8 +60,7 @@ class MergedSlices:
         return len(self.start)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Level(Generic[_Columns]):
+class Level(msgspec.Struct, Generic[_Columns], frozen=True, eq=False):
     """The pieces of a whole recording at one resolution; 0 is everything as it was recorded."""
 
     resolution: int
@@ -128,7 +133,7 @@ def merge(pieces: MergedSlices, resolution: int) -> MergedSlices:
     label = pieces.label[heads]
     label[several] = _longest_labels(pieces, heads[several], tails[several])
     return MergedSlices(
-        first=np.append(np.cumsum(begins) - begins, len(heads))[pieces.first],
+        first=prefix_sums(begins)[pieces.first],
         start=start,
         dur=pieces.start[tails] + pieces.dur[tails] - start,
         label=label,
@@ -144,17 +149,17 @@ def _longest_labels(
     """For each stretch of pieces the label that takes most time, the first of equals."""
     sizes = tails - heads + 1
     stretch = np.repeat(np.arange(len(heads)), sizes)
-    place = np.arange(len(stretch)) + np.repeat(heads - (np.cumsum(sizes) - sizes), sizes)
+    place = ragged_ranges(heads, sizes)
     label, busy = pieces.label[place].astype(np.int64), pieces.busy[place]
     # One number for stretch and label; stretches are in order already, so sorting is quick.
     key = stretch * (int(label.max(initial=0)) + 1) + label
     order = np.argsort(key, kind="stable")
-    runs = np.flatnonzero(np.diff(key[order], prepend=-1))
+    runs = run_starts(key[order])
     time = np.add.reduceat(busy[order], runs)
     owner = stretch[order[runs]]
-    first_of_owner = np.flatnonzero(np.diff(owner, prepend=-1))
+    first_of_owner = run_starts(owner)
     longest = np.flatnonzero(time == np.maximum.reduceat(time, first_of_owner)[owner])
-    chosen = longest[np.diff(owner[longest], prepend=-1) > 0]
+    chosen = longest[run_starts(owner[longest])]
     return np.asarray(pieces.label[place[order[runs[chosen]]]])
 
 
@@ -210,15 +215,15 @@ def _between(pieces: MergedSlices, lanes: Ints, from_ns: int, to_ns: int) -> Mer
     sizes = [high - low for low, high in parts]
     columns = ("start", "dur", "label", "id", "count", "busy")
     return MergedSlices(
-        np.append(0, np.cumsum(sizes, dtype=np.int64)),
+        prefix_sums(np.array(sizes, dtype=np.int64)),
         *(getattr(pieces, name)[place] for name in columns),
     )
 
 
 def joined_ranges(parts: Sequence[tuple[int, int]]) -> Ints:
     """All whole numbers of some ranges, one range after the other."""
-    ranges = [np.arange(low, high) for low, high in parts if high > low]
-    return np.concatenate(ranges) if ranges else np.zeros(0, dtype=np.int64)
+    low, high = np.array(parts, dtype=np.int64).reshape(-1, 2).T
+    return ragged_ranges(low, np.maximum(high - low, 0))
 
 
 def own_time(row: Ints, start: Ints, end: Ints, label: Ints) -> tuple[Ints, Ints]:
@@ -227,8 +232,8 @@ def own_time(row: Ints, start: Ints, end: Ints, label: Ints) -> tuple[Ints, Ints
     A namesake inside another is already part of its time.
     """
     length = end - start
-    self_time, borders = length.copy(), [0, *(np.flatnonzero(np.diff(row)) + 1), len(row)]
-    rows = list(pairwise(borders))
+    self_time = length.copy()
+    rows = [(part.start, part.stop) for part in run_slices(row)]
     for place, (first, last) in enumerate(rows):
         waiting = np.arange(first, last)
         for above, under in reversed(rows[:place]):
@@ -275,8 +280,7 @@ class Points:
         return np.asarray(self.area / self.weight)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Samples:
+class Samples(msgspec.Struct, frozen=True, eq=False):
     """What was sampled for one track."""
 
     track: Track
@@ -322,7 +326,7 @@ def points_of(curves: Sequence[Samples], start_ns: int) -> Points:
     empty = np.zeros(0, dtype=np.int64)
     x = np.concatenate([empty, *(curve.ts_ns for curve in curves)]) - start_ns
     value = np.concatenate([empty.astype(np.float64), *(curve.value for curve in curves)])
-    first = np.append(0, np.cumsum([len(curve.ts_ns) for curve in curves], dtype=np.int64))
+    first = prefix_sums(np.array([len(curve.ts_ns) for curve in curves], dtype=np.int64))
     return as_points(first, x, value)
 
 
@@ -342,7 +346,7 @@ def thin(points: Points, resolution: int) -> Points:
     if len(heads) == len(points):
         return points
     return Points(
-        first=np.append(np.cumsum(begins) - begins, len(heads))[points.first],
+        first=prefix_sums(begins)[points.first],
         x=points.x[heads],
         low=np.minimum.reduceat(points.low, heads),
         high=np.maximum.reduceat(points.high, heads),

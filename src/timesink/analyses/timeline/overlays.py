@@ -6,19 +6,22 @@ slices are.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+import msgspec
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from timesink.analyses.columns import device_columns, host_columns, memoize_per_trace, start_and_end
 from timesink.analyses.links import launching_calls
-from timesink.analyses.replay import Played, recorded_play, work_so_far
 from timesink.analyses.replay.critical_path import critical_path
 from timesink.analyses.replay.own_clock import own_clock, own_timeline
-from timesink.analyses.timeline import Lanes, Layout
+from timesink.analyses.replay.play import Played, recorded_play, work_so_far
+from timesink.analyses.timeline.lanes import Lanes
+from timesink.analyses.timeline.layout import Layout
 from timesink.analyses.timeline.levels import Level, MergedSlices, coarser_levels, merge, single
+from timesink.model.arrays import prefix_sums
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.schema import TABLES
 from timesink.model.trace import Trace
@@ -30,8 +33,7 @@ WAYS = ("", "launch", "queue", "wake_up", "hand_over")
 """What leads from one piece of a path to the next; nothing where a thread just goes on."""
 
 
-@dataclass(frozen=True, eq=False)
-class PathPieces:
+class PathPieces(msgspec.Struct, frozen=True, eq=False):
     """Slices on the critical path, or parts of them, in the order in which they decided."""
 
     of_device: Flags
@@ -108,8 +110,7 @@ def _ways(on_device: Flags, thread: Ints) -> Ints:
     return way
 
 
-@dataclass(frozen=True, eq=False)
-class RecordingCosts:
+class RecordingCosts(msgspec.Struct, frozen=True, eq=False):
     """Stretches of threads in which a program did nothing but record."""
 
     row: Ints
@@ -187,7 +188,7 @@ def _levels(
     end[:-1] = np.where(lane[1:] == lane[:-1], np.minimum(end[:-1], start[1:]), end[:-1])
     many = len(layout.lanes.slices.first) - 1
     finest = single(
-        np.append(0, np.cumsum(np.bincount(lane, minlength=many))),
+        prefix_sums(np.bincount(lane, minlength=many)),
         start,
         end - start,
         label[order],

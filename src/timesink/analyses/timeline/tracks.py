@@ -8,8 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import msgspec
 import numpy as np
 import polars as pl
+from msgspec import structs
 
 from timesink.analyses import columns
 from timesink.model.intervals import Flags, Ints
@@ -65,8 +67,7 @@ class Track:
     order: Order = Order()
 
 
-@dataclass(frozen=True, slots=True)
-class Naming:
+class Naming(msgspec.Struct, frozen=True):
     """What processes, threads and devices are called."""
 
     word: str
@@ -192,8 +193,7 @@ _AIDING = ("memcpy", "memset", "sync")
 """Device kinds that compute nothing."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Side:
+class Side(msgspec.Struct, frozen=True, eq=False):
     """The events of the host or of the devices; arrays have one entry per row of the table."""
 
     start: Ints
@@ -276,7 +276,7 @@ def side_within(side: Side, start_ns: int, end_ns: int) -> Side:
         for track, count in zip(side.tracks, events, strict=True)
         if count
     ]
-    return replace(side, track=np.where(inside, number[side.track], -1), tracks=left)
+    return structs.replace(side, track=np.where(inside, number[side.track], -1), tracks=left)
 
 
 def _count(track: columns.Codes, chosen: Flags, tracks: int) -> list[int]:

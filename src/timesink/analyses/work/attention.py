@@ -12,16 +12,18 @@ rows of the registry say where each is.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from timesink.analyses.work import CallArguments, Tensor, Work, memory_work
+import msgspec
+
+from timesink.analyses.work.arguments import CallArguments, Tensor
+from timesink.analyses.work.formulas import Work, memory_work
 
 _CAUSAL_FROM_FIRST, _CAUSAL_FROM_LAST = 1, 2
 """What the kind of mask is in efficient attention."""
 
 
-@dataclass(frozen=True, slots=True)
-class Mask:
+class Mask(msgspec.Struct, frozen=True):
     """Which keys a query sees: all, those before it, or those within a window."""
 
     is_causal: bool = False
@@ -60,8 +62,7 @@ def _clipped_area(start: float, length: float, top: float) -> float:
     return area(start + length) - area(start)
 
 
-@dataclass(frozen=True, slots=True)
-class _Sizes:
+class _Sizes(msgspec.Struct, frozen=True):
     """Queries, keys and values of a call."""
 
     q: Tensor

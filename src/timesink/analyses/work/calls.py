@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import reduce
 from math import gcd
 from typing import Any
 
+import msgspec
 import numpy as np
 import polars as pl
 
@@ -30,19 +30,16 @@ from timesink.analyses.links import link_launches, origin_rows
 from timesink.analyses.modules import ACCUMULATE
 from timesink.analyses.names import is_optimizer_step, keeps_fp32, rounds_to_tf32, uses_tensor_cores
 from timesink.analyses.steps import bounds_of, find_steps, step_at, step_of_launch
-from timesink.analyses.work import (
+from timesink.analyses.work.arguments import (
     CallArguments,
-    FormulaRegistry,
     KernelLaunch,
     RunFacts,
     Tensor,
-    Work,
-    formula_of,
     parse_inputs,
     parse_values,
     type_members,
-    work_of,
 )
+from timesink.analyses.work.formulas import FormulaRegistry, Work, formula_of, work_of
 from timesink.model.intervals import Flags, Ints
 from timesink.model.schema import KERNEL_KINDS
 from timesink.model.trace import Trace
@@ -71,8 +68,7 @@ SET_SCHEMA: dict[str, pl.DataType] = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class ModelledCalls:
+class ModelledCalls(msgspec.Struct, frozen=True, eq=False):
     """Device work of a recording by the calls that own it."""
 
     calls: pl.DataFrame

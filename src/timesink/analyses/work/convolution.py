@@ -11,7 +11,8 @@ import math
 import re
 from dataclasses import replace
 
-from timesink.analyses.work import CallArguments, Tensor, Work, memory_work, vector_work
+from timesink.analyses.work.arguments import CallArguments, Tensor
+from timesink.analyses.work.formulas import Work, memory_work, vector_work
 
 
 def convolution(call: CallArguments, given: Tensor, weight: Tensor) -> Work | None:

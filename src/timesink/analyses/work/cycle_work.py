@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.behaviour.calls import OUTSIDE, cycle_of_device, windows_by_process
-from timesink.analyses.cycles import Cycles
+from timesink.analyses.cycles.spans import Cycles
 from timesink.analyses.kernels.peaks import DevicePeaks, choose_peaks, peaks_named
 from timesink.analyses.work.calls import LIKE, MODELLED, SET_SCHEMA, leftovers, modelled_calls
 from timesink.analyses.work.efficiency import shape_text, with_roofs

@@ -20,7 +20,7 @@ from timesink.analyses.kernels.peaks import DevicePeaks, PeaksChoice, choose_pea
 from timesink.analyses.names import short_kernel_name
 from timesink.analyses.replay.critical_path import modules_of
 from timesink.analyses.steps import find_steps
-from timesink.analyses.work import FormulaRegistry, Tensor, parse_inputs
+from timesink.analyses.work.arguments import Tensor, parse_inputs
 from timesink.analyses.work.calls import (
     LIKE,
     MODELLED,
@@ -28,6 +28,7 @@ from timesink.analyses.work.calls import (
     modelled_calls,
     modelled_share,
 )
+from timesink.analyses.work.formulas import FormulaRegistry
 from timesink.analyses.work.steps import (
     COLLECTIVE,
     LINK,

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
-from timesink.analyses.work import CallArguments, KernelLaunch, Tensor, Work, memory_work
+import msgspec
+
+from timesink.analyses.work.arguments import CallArguments, KernelLaunch, Tensor
+from timesink.analyses.work.formulas import Work, memory_work
 
 _EVEN = "tokens choose experts evenly"
 
@@ -90,8 +93,7 @@ def expert_stage(call: CallArguments, x: Tensor, w: Tensor, out: Tensor) -> Work
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _GroupedProduct:
+class _GroupedProduct(msgspec.Struct, frozen=True):
     """What the name and the grid of a generated kernel tell."""
 
     columns: int

@@ -15,17 +15,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
-from timesink.analyses.work import (
-    CallArguments,
-    KernelLaunch,
-    Tensor,
-    Work,
-    formula_of,
-    memory_work,
-)
+import msgspec
+
+from timesink.analyses.work.arguments import CallArguments, KernelLaunch, Tensor
+from timesink.analyses.work.formulas import Work, formula_of, memory_work
 from timesink.analyses.work.pointwise import is_in_place
 
 _NAME = re.compile(r"triton_(?:[a-z]{3}_fused|\w+?)_(.*?)_?\d*$")
@@ -211,8 +207,7 @@ _OPERATIONS = {"addcmul": 3, "addcdiv": 3, "lerp": 3, "zero": 0, "copy": 0, "clo
 _REDUCING = ("norm", "max", "powsum")
 
 
-@dataclass(frozen=True, slots=True)
-class _Members:
+class _Members(msgspec.Struct, frozen=True):
     """The elements of one of a call's lists."""
 
     elements: float

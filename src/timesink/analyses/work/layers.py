@@ -10,7 +10,8 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from timesink.analyses.work import CallArguments, Tensor, Work, memory_work, vector_work
+from timesink.analyses.work.arguments import CallArguments, Tensor
+from timesink.analyses.work.formulas import Work, memory_work, vector_work
 
 _COMPLEX = {
     "float": "c10::complex<float>",

@@ -9,7 +9,10 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from timesink.analyses.work import CallArguments, Tensor, Work, memory_work
+from msgspec import structs
+
+from timesink.analyses.work.arguments import CallArguments, Tensor
+from timesink.analyses.work.formulas import Work, memory_work
 
 
 def matmul(call: CallArguments, a: Tensor, b: Tensor) -> Work | None:
@@ -90,7 +93,9 @@ def _scales(call: CallArguments, name: str) -> tuple[Tensor, ...]:
     scale = call.tensor(name)
     # Types within a list are not recorded; such scales have one byte per block of elements.
     return (
-        (scale,) if scale else tuple(replace(s, type="signed char") for s in call.tensor_list(name))
+        (scale,)
+        if scale
+        else tuple(structs.replace(s, type="signed char") for s in call.tensor_list(name))
     )
 
 

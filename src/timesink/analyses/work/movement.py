@@ -15,9 +15,11 @@ from functools import cache
 from operator import attrgetter
 
 import polars as pl
+from msgspec import structs
 
 from timesink.analyses.communication_calls import bus_share, collective_kind, element_bytes
-from timesink.analyses.work import CallArguments, Tensor, Work, memory_work
+from timesink.analyses.work.arguments import CallArguments, Tensor
+from timesink.analyses.work.formulas import Work, memory_work
 from timesink.analyses.work.pointwise import LONG, broadcast, promote_types
 
 _OPAQUE = re.compile(r"OpaqueType<\(?(?:unsigned int\)?)?\s*(\d+)u?>")
@@ -75,7 +77,10 @@ def concatenated(call: CallArguments) -> Work | None:
         kind, assumed = widest.type, "types of some members of the list: the usual one" * untold
     if not Tensor((), kind).element_bytes or not members:
         return None
-    read = [member if member.element_bytes else replace(member, type=usual) for member in members]
+    read = [
+        member if member.element_bytes else structs.replace(member, type=usual)
+        for member in members
+    ]
     written = Tensor((sum(member.elements for member in members),), kind)
     return replace(memory_work(read, [written]), assumed=assumed)
 
@@ -207,7 +212,7 @@ def _touched_part(table: Tensor, taken: Tensor) -> Tensor:
 
 def rows_taken(call: CallArguments, table: Tensor, index: Tensor) -> Work | None:
     """Slices of `table` along `dim` (the first where none is recorded), one for each index."""
-    length, assumed = _along(replace(call, places={"usual": 0, **call.places}), table)
+    length, assumed = _along(structs.replace(call, places={"usual": 0, **call.places}), table)
     taken = table.sized(table.elements // length * index.elements if length else 0)
     work = memory_work([_touched_part(table, taken), index], [taken])
     out = call.tensor("out")
@@ -309,7 +314,7 @@ def rows_set(
     source = call.tensor("source")
     assumed = ""
     if source is None or not source.shape:
-        length, assumed = _along(replace(call, places={"usual": 0, **call.places}), table)
+        length, assumed = _along(structs.replace(call, places={"usual": 0, **call.places}), table)
         source, placed = (
             None,
             table.sized(table.elements // length * index.elements if length else 0),
@@ -366,7 +371,7 @@ def sorted_rows(call: CallArguments, given: Tensor) -> Work | None:
     """Values and indices in order along `dim`: n log2 n operations for each n of them."""
     # With a flag for stable sorting the dimension comes one place later.
     place = 2 if call.flag(1) is not None or len(call.inputs) in (4, 6) else 1
-    length, assumed = _along(replace(call, places={"dim": place}), given)
+    length, assumed = _along(structs.replace(call, places={"dim": place}), given)
     if not call.values:
         assumed = assumed and "dimension not recorded, the last taken"
     work = memory_work([given], [given, Tensor(given.shape, LONG)])

@@ -6,24 +6,24 @@ import ast
 import math
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import wraps
 from pathlib import Path
 from typing import Any, NoReturn
 
-from timesink.analyses.work import (
+import msgspec
+
+from timesink.analyses.work.arguments import CallArguments, Tensor
+from timesink.analyses.work.formulas import (
     AMOUNTS,
     REGISTERED,
-    CallArguments,
     Formula,
     FormulaRegistry,
     OperatorFormula,
-    Tensor,
     Work,
     formula_of,
 )
-from timesink.errors import UsageError, own_text
-from timesink.formats.small_files import DamagedError, decode_small_toml
+from timesink.errors import UsageError
+from timesink.formats.small_files import DamagedError, decode_small_toml, option_text
 from timesink.model.element_types import ELEMENT_TYPES
 
 _OPTION = "--formulas"
@@ -99,7 +99,7 @@ def formula(
 
 def formula_text(path: str | Path) -> str:
     """What a file of formulas says, as somebody wrote it."""
-    return own_text(Path(path), _OPTION, _HINT)
+    return option_text(Path(path), _OPTION, _HINT)
 
 
 def load_formulas(path: Path | str) -> FormulaRegistry:
@@ -120,8 +120,7 @@ def load_formulas(path: Path | str) -> FormulaRegistry:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
+class _Entry(msgspec.Struct, frozen=True):
     """One operator of a file, for what is wrong with it."""
 
     path: Path | str
@@ -131,12 +130,11 @@ class _Entry:
         raise UsageError(f"{_OPTION}: {self.path}: {self.name}: {what}", _HINT)
 
 
-@dataclass(frozen=True, slots=True)
-class _NamedArguments:
+class _NamedArguments(msgspec.Struct, frozen=True):
     """The tensors and numbers that expressions of one operator may name, by position."""
 
     tensors: Mapping[str, int]
-    numbers: Mapping[str, int] = field(default_factory=dict)
+    numbers: Mapping[str, int] = msgspec.field(default_factory=dict)
 
 
 def _operator(entry: _Entry, definition: Any) -> OperatorFormula:

@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from itertools import zip_longest
 
-from timesink.analyses.work import CallArguments, Tensor, Work, memory_work
+from timesink.analyses.work.arguments import CallArguments, Tensor
+from timesink.analyses.work.formulas import Work, memory_work
 
 FLOAT, LONG, BOOL = "float", "long int", "bool"
 _COMPLEX = {"double": "c10::complex<double>", "c10::Half": "c10::complex<c10::Half>"}

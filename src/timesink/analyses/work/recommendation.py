@@ -7,9 +7,13 @@ one more than tables).  How often each table is asked is not recorded, nor how m
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from timesink.analyses.work import CallArguments, Tensor, Work, formula_of, memory_work
+import msgspec
+from msgspec import structs
+
+from timesink.analyses.work.arguments import CallArguments, Tensor
+from timesink.analyses.work.formulas import Work, formula_of, memory_work
 
 _EVEN = "tables are asked equally often"
 _SIZES = "rows are as wide as the tables' mean"
@@ -21,8 +25,7 @@ _NOT_POOLED = 2
 """How FBGEMM numbers sums, means and no pooling."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Lookup:
+class _Lookup(msgspec.Struct, frozen=True):
     """What is looked up by one call."""
 
     indices: Tensor
@@ -92,7 +95,7 @@ def lookup_backward(call: CallArguments, gradient: Tensor) -> Work | None:
     fitting = []
     for call_before in call.facts.lookups:
         row = formula_of(call_before.name)
-        placed_call = replace(call_before, places=row.places) if row else call_before
+        placed_call = structs.replace(call_before, places=row.places) if row else call_before
         lookup = _lookup(placed_call)
         if lookup is not None and lookup.bags == batch * lookup.tables:
             fitting.append((abs(lookup.tables * lookup.width / width - 1), placed_call, lookup))
@@ -101,7 +104,7 @@ def lookup_backward(call: CallArguments, gradient: Tensor) -> Work | None:
     apart, placed_call, lookup = min(fitting, key=lambda candidate: candidate[0])
     if apart > _NEARLY:
         return None
-    lookup = replace(lookup, width=width / lookup.tables, assumed=_OF_LOOKUP)
+    lookup = structs.replace(lookup, width=width / lookup.tables, assumed=_OF_LOOKUP)
     return _update(placed_call, lookup, gradient)
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 import polars as pl
 
@@ -25,8 +25,7 @@ _MAX_MISSING_SHARE = 0.01
 """Of the matrix operations: so few without a known peak leave the others theirs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Utilisation:
+class Utilisation(msgspec.Struct, frozen=True):
     """How much of a step or cycle its device would need at its peaks."""
 
     length_ns: float
@@ -80,8 +79,7 @@ def per_step(rows: pl.DataFrame, column: str, count: float) -> float:
     return float(rows[column].sum() or 0.0) / count
 
 
-@dataclass(frozen=True, slots=True)
-class StepEfficiency:
+class StepEfficiency(msgspec.Struct, frozen=True):
     """What an average step of a device computes and moves, and how long that takes at the roofs."""
 
     steps: int

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from msgspec import structs
+from msgspec.structs import replace
 
 from timesink.analyses.communication_calls import communication_records
 from timesink.analyses.damage import refusing_damage
 from timesink.analyses.device_activities import has_device_work
+from timesink.analyses.device_utilisation import timeline
 from timesink.analyses.names import short_kernel_name
 from timesink.analyses.steps import average_step, find_steps
 from timesink.answers.analysis import ranks, roofs, tables, time
-from timesink.answers.analysis.report import RECORDED, Analysis
-from timesink.answers.analysis.sections import absence, chosen_rows, start_side_by_side
+from timesink.answers.analysis.report import RECORDED, Analysis, ListedRun, RunList, view_table
+from timesink.answers.analysis.sections import start_side_by_side
 from timesink.answers.analysis.tables import Analysed
 from timesink.answers.fitness import fitness_sections
 from timesink.answers.info import facts, grave_entries, health_section, recording_section
 from timesink.answers.info_report import describe_trace
-from timesink.answers.tables import sentence, table_block, table_document
-from timesink.answers.views import NO_DEVICE_WORK, NO_STEPS, find_view
+from timesink.answers.tables import sentence, table_document
+from timesink.answers.views import NO_DEVICE_WORK, NO_STEPS
 from timesink.errors import UsageError
 from timesink.model import units
-from timesink.model.findings import Evidence, Finding
+from timesink.model.findings import Evidence, RunFinding
 from timesink.model.fitness import IDLE
 from timesink.output.blocks import (
     Block,
@@ -70,7 +72,7 @@ def findings_section(run: Analysed) -> Section:
     return Section("findings", "Findings", (warning, block) if says else (warning,))
 
 
-def _card(finding: Finding, run: Analysed) -> FindingCard:
+def _card(finding: RunFinding, run: Analysed) -> FindingCard:
     links = dict.fromkeys(link for item in finding.evidence for link in _places(item, run))
     gain = _saving_words(finding)
     return FindingCard(
@@ -81,19 +83,19 @@ def _card(finding: Finding, run: Analysed) -> FindingCard:
     )
 
 
-def _saving_words(finding: Finding) -> str:
+def _saving_words(finding: RunFinding) -> str:
     """What mending it saves, as a replay says; nothing where that cannot be said."""
     step, gains = " a step" if finding.marked else "", []
-    if finding.gain_ns:
-        gains.append(units.brief_ns(finding.gain_ns) + step)
+    if finding.cost_ns:
+        gains.append(units.brief_ns(finding.cost_ns) + step)
     if finding.between_ns:
         gains.append(f"{units.brief_ns(finding.between_ns)} between two steps")
     if not gains:
-        if finding.why:
-            return f"saves nothing alone: {finding.why}"
+        if finding.no_saving:
+            return f"saves nothing alone: {finding.no_saving}"
         return f"saving unknown: {finding.unknown_saving}" if finding.unknown_saving else ""
     both = ""
-    if finding.together_ns > _MORE * finding.gain_ns:
+    if finding.together_ns > _MORE * finding.cost_ns:
         both = f"; {units.brief_ns(finding.together_ns)}{step} with all findings above"
     return f"may save {' and '.join(gains)} if {finding.gain_basis}{both}"
 
@@ -136,7 +138,7 @@ def _places(item: Evidence, run: Analysed) -> Iterator[Link]:
 # -- in words --------------------------------------------------------------------------------------
 
 
-def _evidence_lines(finding: Finding) -> list[str]:
+def _evidence_lines(finding: RunFinding) -> list[str]:
     """The first pieces of evidence, a line each."""
     evidence = finding.evidence[:_MAX_EVIDENCE]
     names = told_apart(
@@ -332,29 +334,24 @@ def _on_clocks(run: tables.Analysed, name: str) -> Iterator[tables.SectionResult
         if not isinstance(result, Section):
             yield result if clock_run is run else None
             return
-        yield structs.replace(result, clock=clock_run.clock)
+        yield replace(result, clock=clock_run.clock)
 
 
 def view_document(
     analysis: Analysis,
     view: str,
     *,
-    start_ns: int = 0,
+    start_ns: int | None = None,
     rows: int | None = None,
     sort: str | None = None,
     fits: str | None = None,
     clock: str = RECORDED,
 ) -> Document:
     """One table alone, in the order in which programs get it, or as a column says."""
-    every = analysis.table(view, clock=clock)
-    frame = tables.in_words(chosen_rows(every, sort, fits), view)
-    # Shares of some rows are still of all, and of the same.
-    total_ns, of = tables.whole_of(analysis, view, every), every if fits else None
-    block = table_block(
-        frame, view, start_ns=start_ns, rows=rows, full_total=total_ns, of=of, ordered=False
-    )
-    if every.is_empty() and find_view(view).is_of_roofs:
-        block = structs.replace(block, note=sentence(absence(view, analysis.efficiency)))
+    table = view_table(analysis, view, clock=clock).pick(sort, fits)
+    if start_ns is None:
+        start_ns, _ = timeline(analysis.origin_trace(clock))
+    block = table.block(start_ns=start_ns, rows=rows, ordered=False)
     return table_document(block, analysis.clock_caption(view, clock) if block.rows else "")
 
 
@@ -406,3 +403,27 @@ def _tone(analysis: Analysis) -> Tone:
     if grave_entries(analysis.health) or not analysis.fitness.answers(IDLE):
         without = "warning"
     return next((_TONES[finding.severity] for finding in analysis.findings), without)
+
+
+# -- several runs --------------------------------------------------------------------------------
+
+
+def run_list_document(answers: RunList) -> Document:
+    """A headline for each run, and the command that shows it alone."""
+    return Document(
+        kind="analysis",
+        title=Path(answers.path).name or answers.path,
+        subject=answers.path,
+        headline=answers.headline,
+        sections=tuple(_run_section(place, run) for place, run in enumerate(answers.runs, start=1)),
+    )
+
+
+def _run_section(place: int, run: ListedRun) -> Section:
+    command = f"timesink analyze {shlex.quote(run.path)}"
+    texts: tuple[Text, ...]
+    if run.analysis is None:
+        texts = (Text(f"Cannot be analysed: {run.reason}", "warning"),)
+    else:
+        texts = (Text(run.analysis.headline), Text(command))
+    return Section(f"run-{place}", run.name, texts)

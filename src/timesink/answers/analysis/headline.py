@@ -35,18 +35,21 @@ from timesink.analyses.work.efficiency import (
     operator_efficiency,
 )
 from timesink.analyses.work.steps import BEYOND, MATRIX, MEMORY, VECTOR, StepEfficiency
-from timesink.answers.analysis.sections import microseconds, percent, to_rows
-from timesink.model import csv_rows, units
-from timesink.model.findings import Finding
+from timesink.answers.tables import microseconds, percent, view_rows
+from timesink.model import units
+from timesink.model.data_files import csv_rows
+from timesink.model.findings import RunFinding
 from timesink.model.fitness import IDLE, Reason
 from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
 from timesink.model.vendors import runtime_title
-from timesink.rules import Steps, catalogue, complete_steps, find_all
 from timesink.rules.counter_names import resource_of
 from timesink.rules.efficiency import BUSY_SHARE
 from timesink.rules.idle import MIN_BETWEEN, MIN_IDLE, MIN_UTILISATION, time_between
+from timesink.rules.register import catalogue
+from timesink.rules.run_findings import find_all
+from timesink.rules.steps import Steps, complete_steps
 
 _ROWS = csv_rows(Path(__file__).with_name("headline.csv"))
 _PART_WORDS = {row["part"]: (row["share"], row["cost"]) for row in _ROWS if row["share"]}
@@ -87,7 +90,7 @@ def interval(clock: OwnClock, length_ns: float, recorded_ns: float) -> str:
 
 def headline(
     trace: Trace,
-    findings: Sequence[Finding] | None = None,
+    findings: Sequence[RunFinding] | None = None,
     *,
     clock: OwnClock | None = None,
 ) -> str:
@@ -119,12 +122,12 @@ def headline(
         )
     costly = max(costs, key=lambda part: costs[part])
     for finding in findings:
-        if finding.rule == "cpu-contention" and finding.rule in _RULES.get(costly, ()):
+        if finding.id == "cpu-contention" and finding.id in _RULES.get(costly, ()):
             return f"{line} {finding.title}. {finding.advice}"
     # A finding about a small share of runtime calls does not explain them.
     least = _MIN_SHARE_OF_PART * costs[costly] / average["total_ns"]
     is_explained = any(
-        finding.rule in _RULES["runtime"] and finding.share >= least and not finding.saves_nothing
+        finding.id in _RULES["runtime"] and finding.share >= least and not finding.saves_nothing
         for finding in findings
     )
     if costly == "runtime" and not is_explained:
@@ -181,7 +184,7 @@ def _bound(
     trace: Trace,
     average: Mapping[str, float],
     costs: Mapping[str, float],
-    findings: Sequence[Finding],
+    findings: Sequence[RunFinding],
 ) -> str:
     """The bottleneck in a word of the glossary; empty where nothing clearly dominates.
 
@@ -209,9 +212,9 @@ def _bound(
     if not has_device_work(trace):
         return ""
     about_host = [
-        finding.rule
+        finding.id
         for finding in findings
-        if finding.rule in _NO_BOUND or any(finding.rule in _RULES[part] for part in _HOST_PARTS)
+        if finding.id in _NO_BOUND or any(finding.id in _RULES[part] for part in _HOST_PARTS)
     ]
     first = about_host[0] if about_host else ""
     if first in _NO_BOUND:
@@ -307,9 +310,9 @@ def _on_host(steps: Steps, costs: Mapping[str, float], step_words: str, bound: s
     return f"No device work was recorded. Of {step_words}, {shares}."
 
 
-def _advice(findings: Sequence[Finding]) -> str:
+def _advice(findings: Sequence[RunFinding]) -> str:
     """What saves most and how much that is, or else what to do about the most severe finding."""
-    ranks = [finding for finding in findings if finding.rule == "odd-rank"] or findings[:1]
+    ranks = [finding for finding in findings if finding.id == "odd-rank"] or findings[:1]
     if ranks and ranks[0].rule in _OF_RANKS:
         # Which rank it is comes first: what to try is of no use without it.
         return f" {_upper_first(ranks[0].title)}. {ranks[0].advice}"
@@ -320,7 +323,7 @@ def _advice(findings: Sequence[Finding]) -> str:
         return f" Advice: {_lower_first(_action(measured[0].advice))}." if measured else ""
     best = max(saving, key=lambda finding: finding.cost_ns + finding.between_ns)
     if best.rule == _LAUNCHES:
-        best = next((finding for finding in saving if finding.rule == _DOMINANT), best)
+        best = next((finding for finding in saving if finding.id == _DOMINANT), best)
     head, mark, rest = _split_action(_action(best.advice))
     amount = "at most" if catalogue()["run"][best.rule].get("at_most") else "about"
     saved = f"{amount} {units.brief_ns(best.cost_ns or best.between_ns)}"
@@ -338,9 +341,9 @@ def _advice(findings: Sequence[Finding]) -> str:
     return f" {lead}: {_lower_first(action)}{mark}{rest}.{_limit_of(best)}"
 
 
-def _limit_of(finding: Finding) -> str:
+def _limit_of(finding: RunFinding) -> str:
     """Why no more than that can be saved, where the finding says so; after a space."""
-    if finding.rule != "exposed-communication":
+    if finding.id != "exposed-communication":
         return ""
     reason = finding.sentence.partition("). ")[2]
     return f" {reason}" if reason else ""
@@ -382,8 +385,8 @@ def efficiency_values(efficiency: Efficiency) -> dict[str, Any]:
         "peaks": peaks.to_dict() if peaks else None,
         "notes": list(notes_of(efficiency)),
         "step": None if step is None else step_values(step),
-        "families": to_rows(family_efficiency(efficiency)),
-        "operators": to_rows(operator_efficiency(efficiency)),
+        "families": view_rows("efficiency-families", efficiency),
+        "operators": view_rows("efficiency", efficiency),
     }
 
 

@@ -12,9 +12,9 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from timesink.analyses.ranks import RankSet, set_notes
 from timesink.analyses.ranks.lateness import TIMES_NOISE, Panel, least_share
 from timesink.analyses.ranks.own_time import the_ranks
+from timesink.analyses.ranks.rank_set import RankSet, set_notes
 from timesink.answers.analysis.straggler_text import (
     StragglerGroup,
     cost_a_step,

@@ -1,23 +1,26 @@
-"""`timesink analyze`: where the time of one run goes, as plain data and in a sentence."""
+"""`timesink analyze`: from what it was given to where the time goes, in values and a sentence."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
 from importlib.util import find_spec
+from itertools import pairwise
+from operator import index
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 import polars as pl
+from msgspec import structs
 
 from timesink.analyses.columns import memoize_per_trace
 from timesink.analyses.damage import refusing_damage
 from timesink.analyses.fitness import carry_fitness, recording_fitness
 from timesink.analyses.kernels.peaks import choose_peaks
-from timesink.analyses.ranks import (
+from timesink.analyses.ranks.rank_set import (
     RankSet,
     set_fitness,
     set_health,
@@ -36,12 +39,13 @@ from timesink.analyses.replay.own_clock import (
     own_clock,
     own_timeline,
 )
-from timesink.analyses.steps import find_steps, within_steps
-from timesink.analyses.work import REGISTERED, FormulaRegistry
+from timesink.analyses.steps import find_steps, step_ranges, within_steps
 from timesink.analyses.work.calls import modelled_calls
 from timesink.analyses.work.efficiency import Efficiency
+from timesink.analyses.work.formulas import REGISTERED, FormulaRegistry
 from timesink.analyses.work.own_formulas import formula_text, load_formulas
 from timesink.answers.analysis import sections
+from timesink.answers.analysis.finding_values import FindingJson
 from timesink.answers.analysis.headline import (
     efficiency_values,
     headline,
@@ -50,25 +54,25 @@ from timesink.answers.analysis.headline import (
     tells_clocks_apart,
 )
 from timesink.answers.analysis.sections import start_side_by_side
-from timesink.answers.analysis.step_choice import Steps, missing_steps, step_choice
 from timesink.answers.analysis.straggler_text import straggler_headline
+from timesink.answers.tables import ViewTable
 from timesink.answers.views import View, check_group, find_view
-from timesink.errors import TimesinkError, UnreadableError, UsageError
-from timesink.formats import Progress, is_folder
+from timesink.errors import SeveralRunsError, TimesinkError, UnreadableError, UsageError
+from timesink.formats.read_options import Progress
 from timesink.formats.small_files import encode_json
 from timesink.model import units
-from timesink.model.findings import SEVERITIES, Finding
+from timesink.model.findings import SEVERITIES, RunFinding
 from timesink.model.fitness import COMMUNICATION, CRITICAL_PATH, Fitness
 from timesink.model.health import HealthEntry, recording_notes
 from timesink.model.trace import Trace, why_no_calls
+from timesink.recorder.processes import safe_text, sayable_values
 from timesink.rules.communication import stragglers
 from timesink.rules.efficiency import proven_findings
 from timesink.runtime.engine import Engine, engine_of
-from timesink.sources import Recording, display_place, place_of
-from timesink.sources.cache import Cache
-from timesink.sources.discovery import one_run
+from timesink.sources.discovery import Input, input_of, one_run, runs_among
 from timesink.sources.kept_answers import KeptAnswer
-from timesink.sources.opening import find_chosen, key_of, open_recording, open_trace
+from timesink.sources.opening import kept_as, open_run, open_trace
+from timesink.sources.recordings import Recording
 
 SCHEMA = "timesink/analysis/1"
 CORRECTED, RECORDED = ("own", "recorded")
@@ -81,8 +85,7 @@ _FOR_PANDAS = ("pandas", "pyarrow")
 """What Polars needs to make a pandas frame."""
 
 
-@dataclass(frozen=True, slots=True)
-class RooflineOptions:
+class RooflineOptions(msgspec.Struct, frozen=True):
     """What efficiency is compared with, where the user says it."""
 
     device: str | None = None
@@ -112,13 +115,32 @@ class Analysis:
     """What the rows of the operator table stand for."""
     chosen: tuple[str, ...] = ()
     """What was chosen on the user's behalf, in sentences."""
-    answer_cache: KeptAnswer | None = None
-    """Where the whole answer is kept, so that it need not be found again."""
+    keeps_answer: bool = False
+    """Whether the whole answer is kept beside its trace, so that it need not be found again."""
     clock: str = CORRECTED
     """On which clock the answer is: the program's own, where that is known, or as recorded."""
     full_trace: Trace | None = None
     """The recording, where `trace` has some of its steps."""
-    limits: RooflineOptions = RooflineOptions()
+    limits: RooflineOptions = field(default_factory=RooflineOptions)
+
+    @cached_property
+    def answer_cache(self) -> KeptAnswer | None:
+        """Where the whole answer is kept; None where it is not."""
+        stored = kept_as(self.recording) if self.keeps_answer else None
+        # Formulas of a running program are not for other ones.
+        if stored is None or REGISTERED:
+            return None
+        about, limits = self.trace.metadata, self.limits
+        # In another folder, `.` is called otherwise.
+        name = Path(self.path).resolve().name
+        # Files of peaks and formulas may change.
+        peaks = choose_peaks(self.trace, device=limits.device, peaks=limits.peaks).peaks
+        formulas = "" if limits.formulas is None else formula_text(limits.formulas)
+        question = (
+            *(SCHEMA, self.path, name, about.source, about.worker, about.span, self.group_by),
+            *(self.notes, self.clock, formulas, None if peaks is None else peaks.to_dict()),
+        )
+        return KeptAnswer.about(*stored, question)
 
     @property
     def is_set(self) -> bool:
@@ -274,7 +296,7 @@ class Analysis:
         return headline(self.timeline, self.findings, clock=self.own_clock)
 
     @property
-    def findings(self) -> tuple[Finding, ...]:
+    def findings(self) -> tuple[RunFinding, ...]:
         """What costs time and what to try, the most severe first."""
         if refusing_damage(self.fitness) is not None:
             return ()
@@ -398,7 +420,7 @@ class Analysis:
             "memory": sections.memory(trace),
             "modules": sections.modules(self.table("modules")),
             "distributed": sections.distributed_values(trace, self.ranks),
-            "findings": [finding.to_dict() for finding in self.findings],
+            "findings": [FindingJson.of(finding) for finding in self.findings],
             "clock": self._clock_values(),
             "own": None if timeline is trace else self._on_own_clock(timeline),
             "critical_path": sections.critical_path(self.played, self.fitness),
@@ -461,8 +483,74 @@ def _is_installed(module: str) -> bool:
         return False
 
 
+def view_table(
+    analysis: Analysis,
+    view: str,
+    group_by: str | None = None,
+    *,
+    clock: str = RECORDED,
+    shares: bool = True,
+) -> ViewTable:
+    """One of the tables with what its forms need, `shares` for people; see `Analysis.table`."""
+    frame, about = analysis.table(view, group_by, clock=clock), find_view(view)
+    is_unexplained = frame.is_empty() and about.is_of_roofs
+    absent = sections.absence(view, analysis.efficiency) if is_unexplained else None
+    total_ns = whole_of(analysis, view, frame) if shares else None
+    return ViewTable(about, frame, total_ns, absent)
+
+
+def whole_of(analysis: Analysis, view: str, frame: pl.DataFrame) -> int | None:
+    """What shares in rows of a table are of, where that is more than all its rows.
+
+    Those of operators are of all device work, wherever the table is shown: of a replayed graph
+    hardly anything may be an operator's.  None where no operator of the frame has any.
+    """
+    if view != "operators" or not frame["device_self_ns"].sum():
+        return None
+    return int(analysis.table("launch-sites")["device_ns"].sum())
+
+
+# Which steps a user wants: `5-8`, `5,7,10-12`, 5, [5, 7].
+
+Steps: TypeAlias = "int | str | Iterable[int]"
+
+_MAX_NAMED = 6
+
+
+def step_choice(wanted: Steps) -> str:
+    """The choice as text, checked."""
+    if isinstance(wanted, str):
+        return ",".join(_as_text(bounds) for bounds in step_ranges(wanted))
+    numbers = list(wanted) if isinstance(wanted, Iterable) else [wanted]
+    if not all(hasattr(number, "__index__") and not isinstance(number, bool) for number in numbers):
+        # What is no number is no choice, and is refused as such.
+        return step_choice(str(wanted))
+    return step_choice(",".join(str(index(number)) for number in numbers))
+
+
+def missing_steps(wanted: str, names: Iterable[str]) -> list[str]:
+    """Parts of a choice of which the trace holds nothing, the first of them."""
+    numbers = sorted(int(name) for name in names if name.isdecimal())
+    gaps = []
+    for first, last in step_ranges(wanted):
+        # The stretches of a range in which no number lies.
+        held_here = [number for number in numbers if first <= number <= last]
+        edges = pairwise([first - 1, *held_here, last + 1])
+        gaps += [(low + 1, high - 1) for low, high in edges if high - low > 1]
+    texts = list(dict.fromkeys(map(_as_text, gaps)))
+    return texts if len(texts) <= _MAX_NAMED else [*texts[:_MAX_NAMED], "..."]
+
+
+def _as_text(bounds: tuple[int, int]) -> str:
+    first, last = bounds
+    return str(first) if first == last else f"{first}-{last}"
+
+
+# One run: a trace, or the ranks of a set.
+
+
 def analyze(
-    source: str | Path | Trace,
+    source: str | Path | Input | Trace,
     *,
     worker: str | None = None,
     span: int | None = None,
@@ -497,12 +585,12 @@ def analyze(
     >>> timesink.analyze(timesink.sample(), steps=3).table("steps")["name"].to_list()
     ['3']
 
-    A run of several ranks, here a generated one in which all is well:
+    A run of several ranks, here two with the same recording:
 
-    >>> import tempfile
-    >>> from timesink.lab.ranks import Plan, generate_ranks
+    >>> import shutil, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = generate_ranks(Plan(ranks=4, steps=2), folder)
+    ...     for rank in range(2):
+    ...         _ = shutil.copy(timesink.sample(), f"{folder}/rank{rank}.json.gz")
     ...     timesink.analyze(folder, engine="local").table("stragglers").height
     0
     """
@@ -512,48 +600,52 @@ def analyze(
     clock = CLOCKS[clock]
     wanted = None if steps is None else step_choice(steps)
     limits = RooflineOptions(device, peaks, formulas)
-    opened = _trace_of(source)
+    choice: dict[str, Any] = {"worker": worker, "span": span, "rank": rank}
+    opened: Trace | None
+    if isinstance(source, Trace):
+        opened, place = source, Input(source.metadata.source, **choice)
+    else:
+        place = input_of(source, **choice)
+        if not str(place.source):
+            raise UsageError("the path is empty", "give a trace, or a folder that holds one")
+        # Of a folder of tables nothing has to be looked for.
+        opened = None if place.exported is None else open_trace(place)
+    path = str(place.source)
     if opened is not None:
-        _check_timeline(opened, source)
+        _check_timeline(opened, path)
         # There is nothing to choose from, but what was asked for must be what is there.
         about = opened.metadata
         actual = about.worker, about.span, about.distributed.rank
         if any(
             wish not in (None, value)
-            for wish, value in zip((worker, span, rank), actual, strict=True)
+            for wish, value in zip((place.worker, place.span, place.rank), actual, strict=True)
         ):
             label = Recording(Path(about.source), about.worker or "one trace", about.span).label
-            raise UnreadableError.none_fits(_path_of(source), [label])
-        trace_analysis = Analysis(
-            opened, _path_of(source), None, group_by, clock=clock, limits=limits
-        )
+            raise UnreadableError.none_fits(path, [label])
+        trace_analysis = Analysis(opened, path, None, group_by, clock=clock, limits=limits)
         return _of_steps(trace_analysis, wanted)
-    place = place_of(_path_of(source))
-    recordings, notes = one_run(find_chosen(place, worker=worker, span=span, rank=rank), place)
-    if len(recordings) > 1:
-        how = engine_of(engine, jobs=jobs, address=ray_address)
-        ranks, detailed, trace = open_set(
-            recordings, engine=how, steps=wanted, cache=cache, progress=progress
+    run = open_run(place, cache=cache, jobs=jobs, progress=progress)
+    if run.trace is not None:
+        _check_timeline(run.trace, path)
+        trace_analysis = Analysis(
+            *(run.trace, place.label, None, group_by, run.notes, cache), clock=clock, limits=limits
         )
-        if len(ranks.runs) > 1:
-            raise UnrelatedRunsError(display_place(place), recordings, ranks)
-        # One rank in detail, all of them where they are compared.
-        _check_timeline(trace, display_place(place))
-        full_analysis = Analysis(
-            trace, display_place(place), ranks, group_by, tuple(notes), limits=limits
-        )
-        many = units.count_noun(len(ranks.ranks), "ranks")
-        note = f"{many}: {detailed} in detail; --worker NAME shows another one alone"
-        analysis = _of_steps(full_analysis, steps_in_detail(ranks, detailed, wanted))
-        return replace(analysis, chosen=(*analysis.chosen, note))
-    store = Cache.default() if cache else None
-    trace = open_recording(recordings[0], store, jobs=jobs, progress=progress, in_background=True)
-    _check_timeline(trace, source)
-    full_analysis = Analysis(
-        *(trace, display_place(place), None, group_by, tuple(notes)), clock=clock, limits=limits
+        analysis = _of_steps(trace_analysis, wanted)
+        _check_limits(analysis)
+        return analysis
+    how = engine_of(engine, jobs=jobs, address=ray_address)
+    ranks, detailed, trace = open_set(
+        run.recordings, engine=how, steps=wanted, cache=cache, progress=progress
     )
-    analysis = _of_steps(full_analysis, wanted)
-    return _with_cache(analysis, recordings[0], wanted) if cache else analysis
+    if len(ranks.runs) > 1:
+        raise UnrelatedRunsError(place.label, run.recordings, ranks)
+    # One rank in detail, all of them where they are compared.
+    _check_timeline(trace, place.label)
+    full_analysis = Analysis(trace, place.label, ranks, group_by, run.notes, limits=limits)
+    many = units.count_noun(len(ranks.ranks), "ranks")
+    note = f"{many}: {detailed} in detail; --worker NAME shows another one alone"
+    analysis = _of_steps(full_analysis, steps_in_detail(ranks, detailed, wanted))
+    return replace(analysis, chosen=(*analysis.chosen, note))
 
 
 def analyze_opened(
@@ -567,50 +659,23 @@ def analyze_opened(
     return _of_steps(Analysis(trace, path, ranks=ranks), wanted)
 
 
-def _trace_of(source: str | Path | Trace) -> Trace | None:
-    """The trace, where none has to be looked for: it is given, or was exported."""
-    if isinstance(source, Trace):
-        return source
-    if not str(source):
-        raise UsageError("the path is empty", "give a trace, or a folder that holds one")
-    return open_trace(source) if is_folder(Path(source)) else None
-
-
-def _path_of(source: str | Path | Trace) -> str:
-    return source.metadata.source if isinstance(source, Trace) else str(source)
-
-
-def _check_timeline(trace: Trace, source: str | Path | Trace) -> None:
+def _check_timeline(trace: Trace, path: str) -> None:
     if trace.has_only_counters:
-        raise UnreadableError.only_counters(_path_of(source), why_no_calls(trace))
+        raise UnreadableError.only_counters(path, why_no_calls(trace))
     if trace.has_timeline:
         return
     if trace.has_behaviour:
-        raise UnreadableError.only_behaviour(_path_of(source))
-    raise UnreadableError.no_timeline(_path_of(source))
+        raise UnreadableError.only_behaviour(path)
+    raise UnreadableError.no_timeline(path)
 
 
-def _with_cache(analysis: Analysis, recording: Recording, wanted: str | None) -> Analysis:
-    """The analysis with a place for its answer."""
-    store = Cache.default()
-    key = key_of(recording, store)
-    if not key or REGISTERED:
-        # Formulas of a running program are not for other ones.
-        return analysis
-    about = analysis.trace.metadata
-    # In another folder, `.` is called otherwise.
-    name = Path(analysis.path).resolve().name
-    question = (SCHEMA, analysis.path, name, about.source, about.worker, about.span)
-    options = (wanted, analysis.group_by, analysis.notes, analysis.clock, _limits_of(analysis))
-    return replace(analysis, answer_cache=KeptAnswer.about(store, key, [*question, *options]))
-
-
-def _limits_of(analysis: Analysis) -> dict[str, Any]:
-    """What efficiency is compared with: files of peaks and formulas may change."""
+def _check_limits(analysis: Analysis) -> None:
+    """Refuse what efficiency is compared with where it cannot be read, whatever is asked next."""
     limits = analysis.limits
-    peaks = choose_peaks(analysis.trace, device=limits.device, peaks=limits.peaks).peaks
-    formulas_text = "" if limits.formulas is None else formula_text(limits.formulas)
-    return {"formulas": formulas_text, **({} if peaks is None else peaks.to_dict())}
+    if limits.device is not None or limits.peaks is not None:
+        choose_peaks(analysis.trace, device=limits.device, peaks=limits.peaks)
+    if limits.formulas is not None:
+        formula_text(limits.formulas)
 
 
 def _of_steps(analysis: Analysis, wanted: str | None) -> Analysis:
@@ -628,3 +693,167 @@ def _of_steps(analysis: Analysis, wanted: str | None) -> Analysis:
         word = "step" if len(missing) == 1 and missing[0].isdigit() else "steps"
         note += f"; no {word} {', '.join(missing)}"
     return replace(analysis, trace=part, full_trace=analysis.trace, chosen=(*chosen, note))
+
+
+# Recordings that are no ranks of one run: one answer for each of them.
+
+SCHEMA_OF_LIST = "timesink/analyses/1"
+
+
+class ListedRun(msgspec.Struct, frozen=True):
+    """One run of a folder: its answer, or why there is none."""
+
+    name: str
+    path: str
+    """What to name to see this run alone."""
+    analysis: Analysis | None
+    reason: str = ""
+    recordings: int = 1
+
+
+class RunList(msgspec.Struct, frozen=True):
+    """What recordings at a place tell, one answer for each run."""
+
+    path: str
+    runs: tuple[ListedRun, ...]
+
+    @property
+    def headline(self) -> str:
+        """How many runs there are, and that they are not compared."""
+        many = units.count_noun(self.recordings, "recordings")
+        of = "different runs"
+        if self.recordings > len(self.runs):
+            of = units.count_noun(len(self.runs), "runs")
+        return f"{many} of {of}, each analysed separately."
+
+    @property
+    def recordings(self) -> int:
+        """How many recordings the runs have together."""
+        return sum(run.recordings for run in self.runs)
+
+    def to_json(self) -> bytes:
+        """The answers as JSON, on one line; `docs/analysis.md` describes every key."""
+        return msgspec.json.encode(
+            {
+                "schema": SCHEMA_OF_LIST,
+                "headline": self.headline,
+                "path": safe_text(self.path),
+                "runs": [_values(run) for run in self.runs],
+            }
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain data."""
+        values: dict[str, Any] = msgspec.json.decode(self.to_json())
+        return values
+
+
+def _values(run: ListedRun) -> dict[str, Any]:
+    answer = None if run.analysis is None else msgspec.Raw(run.analysis.to_json())
+    facts = {"name": run.name, "path": run.path, "reason": run.reason}
+    return {**sayable_values(facts), "recordings": run.recordings, "answer": answer}
+
+
+def analyze_place(
+    source: str | Path | Input,
+    *,
+    worker: str | None = None,
+    span: int | None = None,
+    rank: int | None = None,
+    **options: Any,
+) -> Analysis | RunList:
+    """What `analyze` says, or a list of answers where recordings are no ranks of one run.
+
+    `options` are those of `analyze`.
+    """
+    source = input_of(source, worker=worker, span=span, rank=rank)
+    try:
+        return analyze(source, **options)
+    except SeveralRunsError:
+        runs_by_name = runs_among(source.recordings)
+        runs = [
+            run
+            for name in sorted(runs_by_name, key=units.natural)
+            for run in _runs(name, runs_by_name[name], source, options)
+        ]
+        return RunList(source.label, tuple(runs))
+    except UnrelatedRunsError as several:
+        runs = [_listed_run(recordings, options) for recordings in several.runs]
+        damaged = [
+            ListedRun(recording.worker, recording.source, None, recording.reason)
+            for recording in several.damaged
+        ]
+        return RunList(several.place, (*runs, *damaged))
+
+
+def table_text(
+    source: Input,
+    view: str,
+    form: str,
+    *,
+    table_clock: str = RECORDED,
+    sort: str | None = None,
+    fits: str | None = None,
+    top: int | None = None,
+    **options: Any,
+) -> tuple[str, str] | RunList:
+    """One table of the run at a place, as CSV or JSON, and why it is empty, where it is.
+
+    Rows are those that fit, as sorted, the first of them; `options` are those of `analyze`.
+    """
+    analysis = analyze_place(source, **options)
+    if isinstance(analysis, RunList):
+        return analysis
+    table = view_table(analysis, view, clock=table_clock, shares=False).pick(sort, fits)
+    return table.to_text(form, top), table.why_empty
+
+
+def _runs(
+    name: str, recordings: Sequence[Recording], source: Input, options: dict[str, Any]
+) -> Iterator[ListedRun]:
+    """A folder among several: its run, or each of those it holds."""
+    folder = recordings[0].path.parent
+    try:
+        members, _ = one_run(recordings, source.place)
+        path = folder if len(members) > 1 else members[0].source
+        answer = analyze_place(replace(source, source=path), **options)
+    except TimesinkError as error:
+        yield ListedRun(name, str(folder), None, error.message, len(recordings))
+        return
+    if isinstance(answer, RunList):
+        yield from (structs.replace(run, name=f"{name}/{run.name}") for run in answer.runs)
+        return
+    path = str(folder) if len(members) > 1 else members[0].source
+    yield ListedRun(name, path, answer, recordings=len(members))
+
+
+def _listed_run(recordings: Sequence[Recording], options: dict[str, Any]) -> ListedRun:
+    first = recordings[0]
+    source = first.source if first.remote is None else first.remote.url
+    try:
+        if len(recordings) == 1:
+            return ListedRun(first.worker, first.source, analyze(source, **options))
+        return ListedRun(
+            first.worker,
+            first.source,
+            _analyze_ranks(recordings, options),
+            recordings=len(recordings),
+        )
+    except TimesinkError as error:
+        return ListedRun(first.worker, first.source, None, error.message)
+
+
+def _analyze_ranks(recordings: Sequence[Recording], options: dict[str, Any]) -> Analysis:
+    """Ranks of one run among recordings of others."""
+    engine: str | Engine = options.get("engine", "local")
+    steps = options.get("steps")
+    ranks, detailed, trace = open_set(
+        recordings,
+        engine=engine_of(engine, jobs=options.get("jobs"), address=options.get("ray_address")),
+        steps=None if steps is None else step_choice(steps),
+        cache=options.get("cache", True),
+        progress=options.get("progress"),
+    )
+    note = f"{units.count_noun(len(ranks.ranks), 'ranks')}: {detailed} in detail"
+    analysis = Analysis(trace, recordings[0].source, ranks, chosen=(note,))
+    return replace(analysis, group_by=options.get("group_by", ""))

@@ -1,11 +1,10 @@
-"""The sections of an analysis: one function each, from a trace to plain values.
+"""The JSON of an analysis: a function per section, from a trace to plain values.
 
 A section without data says why, and what to record to fill it.
 """
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,23 +15,22 @@ from typing import Any, TypeAlias
 import polars as pl
 
 from timesink.analyses import device_utilisation
-from timesink.analyses import ranks as views
 from timesink.analyses.columns import device_columns, host_columns
 from timesink.analyses.communication_workers import WorkerSummary, compare_workers, summarise_worker
 from timesink.analyses.cycles.search import unmarked_repetitions
 from timesink.analyses.device_activities import launch_statistics, queue_summary
-from timesink.analyses.device_idle import idle_breakdown, idle_causes, largest_gaps
+from timesink.analyses.device_idle import idle_breakdown, idle_causes
 from timesink.analyses.fitness import recording_fitness
 from timesink.analyses.kernels.table import kernel_groups, kernel_table, tensor_core_shares
-from timesink.analyses.memory_blocks import live_at_peak, memory_by_operator
-from timesink.analyses.memory_curve import memory_curve, memory_peaks, thin_curve
-from timesink.analyses.operators import eligible_share, launch_sites, node_times
+from timesink.analyses.memory_curve import memory_curve, thin_curve
+from timesink.analyses.operators import eligible_share, node_times
 from timesink.analyses.program_traits import has_shapes, program_traits
-from timesink.analyses.ranks import RankSet, set_health
-from timesink.analyses.replay.critical_path import PlayedRun, path_kinds, path_modules, path_table
+from timesink.analyses.ranks.rank_set import RankSet, set_health
+from timesink.analyses.replay.critical_path import PlayedRun, path_kinds
 from timesink.analyses.steps import PARTS, average_step, find_steps, step_breakdown
 from timesink.analyses.work.calls import NO_CALL, NO_SHAPES, known_times
 from timesink.analyses.work.efficiency import Efficiency
+from timesink.answers.tables import microseconds, percent, to_rows, view_rows
 from timesink.answers.views import (
     NO_COMMUNICATION,
     NO_MEMORY,
@@ -44,97 +42,9 @@ from timesink.answers.views import (
     Absent,
     find_view,
 )
-from timesink.errors import UsageError
 from timesink.model.fitness import CRITICAL_PATH, STEP_TIME, Fitness
 from timesink.model.trace import Device, Trace
-from timesink.output.numbers import is_length, is_ratio
-from timesink.rules import find_all
-
-# Tables as rows of plain values, times in microseconds.
-
-_UNIT = re.compile("_(ns|bytes|pct)$")
-_DIGITS = 6
-"""Decimals of numbers that were divided: beyond them is only noise."""
-
-
-def to_rows(frame: pl.DataFrame, top: int | None = None) -> list[dict[str, Any]]:
-    """Rows with the unit of each number in its key."""
-    rows = frame if top is None else frame.head(top)
-    return in_microseconds(rows).to_dicts()
-
-
-def in_microseconds(frame: pl.DataFrame) -> pl.DataFrame:
-    """The table as users get it: lengths of time in microseconds, named so; text as text.
-
-    A device that the recording does not name is null.
-    """
-    return frame.select(_json_column(name, dtype) for name, dtype in frame.schema.items())
-
-
-def chosen_rows(frame: pl.DataFrame, sort: str | None, fits: str | None) -> pl.DataFrame:
-    """Rows that hold a text in a column, ordered by a column: `host_self` or its whole name.
-
-    Numbers come with the largest first, texts in their order.
-    """
-    if fits:
-        texts = (pl.String, pl.Categorical, pl.Enum)
-        named = [name for name, dtype in frame.schema.items() if isinstance(dtype, texts)]
-        holds = (pl.col(name).cast(pl.String).str.to_lowercase() for name in named)
-        wanted = pl.any_horizontal(
-            column.str.contains(fits.lower(), literal=True) for column in holds
-        )
-        fitting_rows = frame.filter(wanted.fill_null(value=False)) if named else frame.clear()
-        if fitting_rows.is_empty() and not frame.is_empty():
-            raise UsageError(f"no row holds {fits!r}", "try a part of the name with --filter")
-        frame = fitting_rows
-    if not sort:
-        return frame
-    column_of = {name: name for name in frame.columns}
-    column_of |= {user_name(name): name for name in column_of} | {
-        _UNIT.sub("", name): name for name in column_of
-    }
-    if sort not in column_of:
-        column_names = ", ".join(map(user_name, frame.columns))
-        raise UsageError(f"the table has no column {sort!r}", f"sort by one of {column_names}")
-    largest = frame.schema[column_of[sort]].is_numeric()
-    return frame.sort(column_of[sort], descending=largest, nulls_last=True, maintain_order=True)
-
-
-def lists_as_text(frame: pl.DataFrame) -> pl.DataFrame:
-    """The table with lists of names and numbers written out, for formats without lists."""
-    lists = pl.col(pl.List(pl.String), pl.List(pl.Int64))
-    return frame.with_columns(lists.cast(pl.List(pl.String)).list.join(" "))
-
-
-def user_name(name: str) -> str:
-    """The name under which users get a column."""
-    return f"{name.removesuffix('_ns')}_us" if is_length(name) else name
-
-
-def microseconds(ns: float | None) -> float | None:
-    """A length of time in microseconds, without the noise of dividing."""
-    return None if ns is None else round(ns / 1000, _DIGITS)
-
-
-def percent(ratio: float | None) -> float | None:
-    """A ratio in percent, without the noise of multiplying."""
-    return None if ratio is None else round(100 * ratio, _DIGITS)
-
-
-def _json_column(name: str, dtype: pl.DataType) -> pl.Expr:
-    column = pl.col(name)
-    if isinstance(dtype, pl.Categorical | pl.Enum):
-        return column.cast(pl.String)
-    if is_length(name):
-        # Whole nanoseconds have three decimals, and the nearest float prints them.
-        decimals = 3 if dtype.is_integer() else _DIGITS
-        return (column / 1000).round(decimals).alias(user_name(name))
-    if dtype.is_float() and not is_ratio(name):
-        return column.round(_DIGITS)
-    if name == "device" and dtype.is_integer():
-        return pl.when(column >= 0).then(column).alias(name)
-    return column
-
+from timesink.rules.run_findings import find_all
 
 # The long analyses of a large trace, started at once: what they share is found by the first.
 
@@ -198,12 +108,12 @@ def _overlap(workers: Mapping[str, WorkerSummary]) -> dict[str, Any]:
 def _of_set(ranks: RankSet) -> dict[str, Any]:
     """What only several ranks tell."""
     return {
-        "stragglers": to_rows(views.straggler_rows(ranks)),
-        "ranks": to_rows(views.rank_rows(ranks)),
-        "matched_collectives": to_rows(views.matched_collectives(ranks)),
-        "clocks": to_rows(views.clock_rows(ranks)),
-        "groups": to_rows(views.process_groups(ranks)),
-        "rank_groups": to_rows(views.rank_groups(ranks)),
+        "stragglers": view_rows("stragglers", ranks),
+        "ranks": view_rows("ranks", ranks),
+        "matched_collectives": view_rows("collectives-matched", ranks),
+        "clocks": view_rows("clocks", ranks),
+        "groups": view_rows("process-groups", ranks),
+        "rank_groups": view_rows("rank-groups", ranks),
         "missing_ranks": list(ranks.missing),
         "damaged": [
             {"worker": recording.worker, "source": recording.source, "reason": recording.reason}
@@ -215,7 +125,6 @@ def _of_set(ranks: RankSet) -> dict[str, Any]:
 Row: TypeAlias = dict[str, Any]
 
 CURVE_POINTS = 1000
-GAPS = 20
 LAUNCH_ROWS = 200
 
 
@@ -257,10 +166,10 @@ def health(trace: Trace, ranks: RankSet | None) -> list[dict[str, Any]]:
 def device(trace: Trace) -> list[dict[str, Any]]:
     """Each device: what it is, how busy it was, and why it was idle."""
     described: dict[int | None, Device] = {item.id: item for item in trace.metadata.devices}
-    causes = _by_device(to_rows(idle_causes(trace)))
-    times = _by_device(to_rows(device_utilisation.device_time(trace)))
-    streams = _by_device(to_rows(idle_breakdown(trace)))
-    usage = _by_device(to_rows(device_utilisation.device_utilisation(trace)))
+    causes = _by_device(view_rows("idle-causes", trace))
+    times = _by_device(view_rows("device-time", trace))
+    streams = _by_device(view_rows("idle", trace))
+    usage = _by_device(view_rows("devices", trace))
     # One that the recording does not name comes last.
     numbers = sorted({*times, *usage}, key=lambda number: (number is None, number or 0))
     return [
@@ -312,7 +221,7 @@ def steps(trace: Trace) -> dict[str, Any]:
         **{f"{name}_us": microseconds(figure) for name, figure in figures.items()},
         "rows": to_rows(table),
         "repetitions": _repetitions(trace),
-        "overlap": to_rows(device_utilisation.overlap_by_step(trace)),
+        "overlap": view_rows("overlap", trace),
     }
 
 
@@ -354,7 +263,7 @@ def operators(trace: Trace, table: pl.DataFrame, group_by: str) -> dict[str, Any
     return {
         "group_by": group_by or "name",
         "rows": to_rows(table),
-        "launched_from": to_rows(launch_sites(trace)),
+        "launched_from": view_rows("launch-sites", trace),
         "tensor_core_eligible_pct": percent(eligible_share(trace)),
     }
 
@@ -362,12 +271,12 @@ def operators(trace: Trace, table: pl.DataFrame, group_by: str) -> dict[str, Any
 def kernels(trace: Trace) -> dict[str, Any]:
     """Kernels by name and by launch, how they were launched, and the gaps between them."""
     return {
-        "rows": to_rows(kernel_table(trace)),
-        "launches": to_rows(kernel_groups(trace)),
+        "rows": view_rows("kernels", trace),
+        "launches": view_rows("kernel-launches", trace),
         "tensor_core_pct": percent(tensor_core_shares(trace)[0]),
-        "launch_delays": to_rows(launch_statistics(trace), LAUNCH_ROWS),
-        "queues": to_rows(queue_summary(trace)),
-        "largest_gaps": to_rows(largest_gaps(trace, GAPS)),
+        "launch_delays": view_rows("launches", trace, LAUNCH_ROWS),
+        "queues": view_rows("queue", trace),
+        "largest_gaps": view_rows("gaps", trace),
     }
 
 
@@ -377,9 +286,9 @@ def memory(trace: Trace) -> dict[str, Any]:
         return NO_MEMORY.to_dict()
     curve = thin_curve(memory_curve(trace), CURVE_POINTS)
     return {
-        "peaks": to_rows(memory_peaks(trace)),
-        "operators": to_rows(memory_by_operator(trace)),
-        "live_at_peak": to_rows(live_at_peak(trace)),
+        "peaks": view_rows("memory-peaks", trace),
+        "operators": view_rows("memory", trace),
+        "live_at_peak": view_rows("memory-live", trace),
         "curve": to_rows(curve),
     }
 
@@ -398,7 +307,7 @@ def critical_path(run: PlayedRun, fitness: Fitness) -> dict[str, Any]:
     withheld = [reason.code for reason in fitness.against(CRITICAL_PATH)]
     if withheld:
         return {"cycle_us": None, "kinds": [], "rows": [], "modules": [], "withheld": withheld}
-    rows = to_rows(path_table(run))
+    rows = view_rows("critical-path", run)
     absent = {} if rows else {"reason": NO_PATH.reason, "hint": NO_PATH.hint}
     return {
         "cycle_us": microseconds(run.cycle_ns),
@@ -411,7 +320,7 @@ def critical_path(run: PlayedRun, fitness: Fitness) -> dict[str, Any]:
             for kind, ns in path_kinds(run).items()
         ],
         "rows": rows,
-        "modules": to_rows(path_modules(run)),
+        "modules": view_rows("critical-path-modules", run),
         **absent,
     }
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from timesink.analyses.ranks import RankSet
+import msgspec
+
 from timesink.analyses.ranks.analysis import cost_together
 from timesink.analyses.ranks.lateness import Panel
 from timesink.analyses.ranks.own_time import the_ranks
+from timesink.analyses.ranks.rank_set import RankSet
 from timesink.answers.comparison.causes import cause_name
 from timesink.model import units
-from timesink.model.findings import Finding
+from timesink.model.findings import Straggler
 from timesink.rules.communication import advice_on, odd_rank, why_late
 
 _TOGETHER = 3
@@ -19,8 +20,7 @@ _TOGETHER = 3
 _MAX_EVIDENCE = 5
 
 
-@dataclass(frozen=True, slots=True)
-class StragglerGroup:
+class StragglerGroup(msgspec.Struct, frozen=True):
     """Stragglers with one cause."""
 
     cause: str
@@ -47,11 +47,11 @@ class StragglerGroup:
         return advice_on(self.cause, the_ranks(self.ranks), several=len(self.ranks) > 1)
 
 
-def straggler_groups(stragglers: Sequence[Finding], panel: Panel) -> list[StragglerGroup]:
+def straggler_groups(stragglers: Sequence[Straggler], panel: Panel) -> list[StragglerGroup]:
     """Stragglers, the costliest first; many with the same cause together."""
-    by_cause: dict[str, list[Finding]] = {}
+    by_cause: dict[str, list[Straggler]] = {}
     for finding in stragglers:
-        by_cause.setdefault(finding.cause, []).append(finding)
+        by_cause.setdefault(finding.id, []).append(finding)
     groups = []
     for members in by_cause.values():
         together = len(members) > _TOGETHER
@@ -63,13 +63,13 @@ def straggler_groups(stragglers: Sequence[Finding], panel: Panel) -> list[Stragg
     return sorted(groups, key=lambda group: -group.cost_ns)
 
 
-def _straggler_group(members: Sequence[Finding], panel: Panel) -> StragglerGroup:
+def _straggler_group(members: Sequence[Straggler], panel: Panel) -> StragglerGroup:
     steps = {step for member in members for step in member.steps}
     # Nobody reads the same sentence about each of many ranks.
     other_ranks = [member.rank for member in members[1:]]
     likewise = [f"Likewise {the_ranks(other_ranks)}."] if other_ranks else []
     return StragglerGroup(
-        members[0].cause,
+        members[0].id,
         tuple(sorted(member.rank for member in members)),
         *cost_together(members, panel),
         tuple(step for step in panel.steps if step in steps),

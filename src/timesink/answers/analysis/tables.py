@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+import msgspec
 import polars as pl
 from msgspec.structs import replace
 
@@ -17,12 +16,11 @@ from timesink.analyses.memory_curve import (
     recording_start,
     thin_curve,
 )
-from timesink.analyses.ranks import RankSet
-from timesink.analyses.ranks.own_time import ranges_of
+from timesink.analyses.ranks.rank_set import RankSet
 from timesink.analyses.work.efficiency import Efficiency
-from timesink.answers.analysis.report import BOTH_CLOCKS, RECORDED, Analysis
+from timesink.answers.analysis.report import BOTH_CLOCKS, RECORDED, Analysis, whole_of
 from timesink.answers.analysis.sections import CURVE_POINTS, absence
-from timesink.answers.tables import sentence, table_block
+from timesink.answers.tables import ViewTable, sentence
 from timesink.answers.views import (
     NO_KERNELS,
     NO_MEMORY,
@@ -38,26 +36,14 @@ from timesink.output import blocks
 from timesink.output.names import told_apart
 from timesink.output.numbers import cells, numbers, words
 
-_KINDS: Mapping[str | None, str] = {
-    "dp": "data parallel",
-    "tp": "tensor parallel",
-    "pp": "pipeline",
-    "ep": "expert parallel",
-    "cp": "context parallel",
-    "mp": "model parallel",
-    "world": "all ranks",
-    None: "-",
-}
 _FIXED_COLUMNS = {"efficiency": 6}
 """How many of them stay however narrow the text is: names are cut before."""
-_MAX_RANGES, _MAX_NAMED = 6, 8
 _OF_MEMORY = ("memory-curve", "memory-peaks", "memory", "memory-live")
 """Tables of memory: the moment of a peak is that of the recording in every answer."""
 AS_RECORDED = "Times are as recorded."
 
 
-@dataclass(frozen=True, eq=False)
-class Analysed:
+class Analysed(msgspec.Struct, frozen=True, eq=False):
     """An analysis, and how much of it is to be shown."""
 
     analysis: Analysis
@@ -77,7 +63,7 @@ class Analysed:
 
     def on_other_clock(self) -> Analysed:
         """The same as recorded, or by itself."""
-        return dataclasses.replace(self, otherwise=not self.otherwise)
+        return replace(self, otherwise=not self.otherwise)
 
     @property
     def trace(self) -> Trace:
@@ -126,13 +112,10 @@ class Analysed:
             # People with a page see both clocks of these side by side.
             both = view in BOTH_CLOCKS and not self.brief
             frame = self.analysis.table(view) if both else self.frame(view)
-        text_frame, total_ns = in_words(frame, view), whole_of(self.analysis, view, frame)
-        start_ns = self.start_of(view)
-        block = table_block(
-            text_frame, view, start_ns=start_ns, rows=self.rows, full_total=total_ns
-        )
-        if find_view(view).is_of_roofs and not frame.height:
-            block = replace(block, note=sentence(absence(view, self.efficiency)))
+        total_ns = whole_of(self.analysis, view, frame)
+        absent = None if frame.height else why_empty(view, self)
+        table = ViewTable(find_view(view), frame, total_ns, absent)
+        block = table.block(start_ns=self.start_of(view), rows=self.rows)
         keys = find_view(view).brief
         if not self.brief or not keys:
             return block
@@ -145,8 +128,7 @@ class Analysed:
         return replace(block, columns=tuple(ordered))
 
 
-@dataclass(frozen=True, slots=True)
-class Empty:
+class Empty(msgspec.Struct, frozen=True):
     """A section without data: what it would be about, and why there is nothing."""
 
     id: str
@@ -203,68 +185,6 @@ def together(names: Sequence[str], groups: Iterable[tuple[int, int]]) -> tuple[s
     )
 
 
-# Tables about ranks as people read them: kinds of groups by name, many ranks as ranges.
-
-
-def in_words(frame: pl.DataFrame, view: str) -> pl.DataFrame:
-    """A table as people read it, where that is another one."""
-    return frame if view not in _IN_WORDS or frame.is_empty() else _IN_WORDS[view](frame)
-
-
-def _kinds_in_words(column_name: str) -> pl.Expr:
-    """What process groups of a kind are for."""
-    return pl.col(column_name).map_elements(
-        lambda kind: _KINDS.get(kind, kind or "-"), return_dtype=pl.String, skip_nulls=True
-    )
-
-
-def _groups_in_words(frame: pl.DataFrame) -> pl.DataFrame:
-    members = [ranges_of(ranks, _MAX_RANGES) for ranks in frame["ranks"].to_list()]
-    return frame.with_columns(
-        _kinds_in_words("kind"),
-        pl.Series("ranks", members, pl.String),
-        pl.col("calls").round().cast(pl.Int64, strict=False),
-    )
-
-
-def _once_per_clock(frame: pl.DataFrame) -> pl.DataFrame:
-    """Ranks of one host have one clock."""
-    if frame["clock"].n_unique() == frame.height:
-        return frame
-    members = frame.group_by("clock", maintain_order=True).agg(pl.col("rank"))
-    ranks = [ranges_of(clock_ranks, _MAX_RANGES) for clock_ranks in members["rank"].to_list()]
-    clock_rows = frame.unique("clock", keep="first", maintain_order=True)
-    return clock_rows.with_columns(pl.Series("rank", ranks, pl.String)).drop("worker")
-
-
-def _ranks_listed(frame: pl.DataFrame) -> pl.DataFrame:
-    """Of many ranks the first are named."""
-    return frame.with_columns(
-        pl.Series(
-            side, [units.join_names(names or [], _MAX_NAMED) for names in frame[side].to_list()]
-        )
-        for side in ("present", "missing")
-    )
-
-
-_IN_WORDS: Mapping[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
-    "efficiency": lambda frame: frame.with_columns(
-        pl.col("shape", "types").replace("", None)  # Scalars, and lists that are not recorded.
-    ),
-    # Ranks by the wait they cause.
-    "ranks": lambda frame: frame.sort(
-        "wait_caused_ns", descending=True, nulls_last=True, maintain_order=True
-    ),
-    "collectives-matched": lambda frame: frame.with_columns(_kinds_in_words("group_kind")),
-    "rank-groups": lambda frame: frame.with_columns(
-        pl.col("apart").list.join(" ").replace("", None)
-    ),
-    "process-groups": _groups_in_words,
-    "clocks": _once_per_clock,
-    "mismatches": _ranks_listed,
-}
-
-
 # Operators, modules and memory of an analysis: pictures and tables.
 
 _BY_OPERATORS = "operator"
@@ -295,17 +215,6 @@ def _not_by_operators(analysis: Analysis) -> str:
         return ""
     length = units.brief_ns(rest)
     return f"{units.share(rest, every)} of device work ({length}) was not launched by an operator"
-
-
-def whole_of(analysis: Analysis, view: str, frame: pl.DataFrame) -> int | None:
-    """What shares in rows of a table are of, where that is more than all its rows.
-
-    Those of operators are of all device work, wherever the table is shown: of a replayed graph
-    hardly anything may be an operator's.  None where no operator of the frame has any.
-    """
-    if view != "operators" or not frame["device_self_ns"].sum():
-        return None
-    return int(analysis.table("launch-sites")["device_ns"].sum())
 
 
 MAX_NODES = 1000

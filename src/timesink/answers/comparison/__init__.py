@@ -1,1 +1,4 @@
-"""What changed between runs: which processes are compared, and the answer as plain data."""
+"""What changed between runs, in words, JSON and pages.
+
+What did change is found in `comparison`.
+"""

@@ -5,25 +5,25 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import polars as pl
 
-from timesink.analyses.behaviour import once_per_cycle, plain_texts
+from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
 from timesink.analyses.kernels.families import OTHER
-from timesink.analyses.statistics.drift import warm_up
-from timesink.answers.comparison.report import members_of
-from timesink.comparison.causes.case_functions import family_of
+from timesink.analyses.statistics.change_points import warm_up
+from timesink.comparison.causes.case import family_of
 from timesink.comparison.gate.baseline_store import Baseline
-from timesink.comparison.results import ProcessSteps, cycle_lengths
+from timesink.comparison.reading import processes_of
+from timesink.comparison.results import Process, cycle_lengths
 from timesink.comparison.steps.sides import anatomy_of_role
-from timesink.errors import UnreadableError, UsageError, own_text
-from timesink.formats.small_files import DamagedError, decode_small_toml
+from timesink.errors import UnreadableError, UsageError
+from timesink.formats.small_files import DamagedError, decode_small_toml, option_text
 from timesink.model.units import brief_ns, count_noun, signed_ns, size_bytes
 
 _NS_OF = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": 10**9}
@@ -48,8 +48,7 @@ _BYTES_OF = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Increase:
+class Increase(msgspec.Struct, frozen=True):
     """How much more something may be: a part of what it was, a time, a number, or a size."""
 
     pct: float | None = None
@@ -81,8 +80,7 @@ class Increase:
         return delta > (self.ns or self.number or self.size or 0.0)
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
+class Budget(msgspec.Struct, frozen=True):
     """One entry of a file of budgets."""
 
     kind: str
@@ -173,7 +171,7 @@ def load_budgets(path: str | Path) -> tuple[Budget, ...]:
     """The budgets of a TOML file, in its order."""
     hint = f"give a TOML file; {_FORM}"
     try:
-        tables = decode_small_toml(own_text(Path(path), "--budget", hint), path)
+        tables = decode_small_toml(option_text(Path(path), "--budget", hint), path)
     except DamagedError as error:
         raise UsageError(f"{path}: not TOML ({error.reason})", _FORM) from None
     except UnreadableError as error:
@@ -302,7 +300,7 @@ def fits(pattern: str, name: str) -> bool:
     return name == pattern or re.fullmatch(expression, name, re.DOTALL) is not None
 
 
-def matching_times(role: ProcessSteps, budget: Budget, of: str) -> tuple[pl.DataFrame, pl.Series]:
+def matching_times(role: Process, budget: Budget, of: str) -> tuple[pl.DataFrame, pl.Series]:
     """What an entry matches in a role, as `name`, `cycle` and `ns`; `of` is the sort of time.
 
     Beside it is every cycle, in order: what has no row there took no time.
@@ -322,12 +320,12 @@ def matching_times(role: ProcessSteps, budget: Budget, of: str) -> tuple[pl.Data
     return rows, anatomy.cycles["cycle"].sort()
 
 
-def has_device_work(role: ProcessSteps) -> bool:
+def has_device_work(role: Process) -> bool:
     """Whether any operator of a role launched work on a device."""
     return role.anatomy is not None and bool((role.anatomy.calls["device_ns"] > 0).any())
 
 
-def missing_part(role: ProcessSteps, kind: str, of: str) -> str | None:
+def missing_part(role: Process, kind: str, of: str) -> str | None:
     """What a role does not tell of: a kind at all, or its time on a device; None where it does."""
     if kind == "kernels":
         return kind if device_work(role).is_empty() else None
@@ -336,7 +334,7 @@ def missing_part(role: ProcessSteps, kind: str, of: str) -> str | None:
     return LACKED_TIME if of == "device" and not has_device_work(role) else None
 
 
-def _kernels(role: ProcessSteps, pattern: str) -> tuple[pl.DataFrame, pl.Series]:
+def _kernels(role: Process, pattern: str) -> tuple[pl.DataFrame, pl.Series]:
     """What kernels count for: their family where that is the entry, else their short names."""
     work = device_work(role)
     names = {}
@@ -352,7 +350,7 @@ def _kernels(role: ProcessSteps, pattern: str) -> tuple[pl.DataFrame, pl.Series]
     return rows, (timed_rows if timed_rows.height else role.behaviour)["cycle"].unique().sort()
 
 
-def device_work(role: ProcessSteps) -> pl.DataFrame:
+def device_work(role: Process) -> pl.DataFrame:
     """What ran on devices: one row per cycle, function and device."""
     once = once_per_cycle(plain_texts(role.behaviour))
     return once.filter(pl.col("function_class").cast(pl.String).str.starts_with(_ON_DEVICE))
@@ -366,7 +364,7 @@ def starting_budgets(run: Baseline, headroom_pct: float = 10.0) -> str:
 
     Of several ranks the longest mean counts; warm-up does not.
     """
-    roles = [member.role for member in members_of(run.runs)]
+    roles = processes_of(run.runs)
     warm = [warm_up(cycle_lengths(role.behaviour).cast(pl.Float64).to_numpy()) for role in roles]
     means = [
         cycle_lengths(role.behaviour)[skip:].mean() for role, skip in zip(roles, warm, strict=True)
@@ -406,7 +404,7 @@ def _amount(ns: float) -> str:
 
 
 def _longest(
-    roles: Sequence[ProcessSteps], warm: Sequence[int], times: Sequence[pl.DataFrame]
+    roles: Sequence[Process], warm: Sequence[int], times: Sequence[pl.DataFrame]
 ) -> dict[str, float]:
     """Names by mean time per cycle, the longest of all roles; of equal ones the innermost.
 
@@ -429,7 +427,7 @@ def _longest(
     return {name: ns for ns, name in list(chosen.items())[:_MAX_ENTRIES]}
 
 
-def _calls(role: ProcessSteps, kind: str) -> pl.DataFrame:
+def _calls(role: Process, kind: str) -> pl.DataFrame:
     if role.anatomy is None:
         return pl.DataFrame(schema=_TIMES)
     calls = role.anatomy.calls
@@ -438,7 +436,7 @@ def _calls(role: ProcessSteps, kind: str) -> pl.DataFrame:
     return program_calls.select("name", "cycle", ns=time, inner_ns="host_ns")
 
 
-def _families(role: ProcessSteps) -> pl.DataFrame:
+def _families(role: Process) -> pl.DataFrame:
     work = device_work(role)
     names = {name: family_of(name) for name in work["function"].unique()}
     family = pl.col("function").replace(names)

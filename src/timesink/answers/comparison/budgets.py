@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from statistics import fmean
 
+import msgspec
 import numpy as np
 import polars as pl
+from msgspec.structs import replace
 
-from timesink.analyses.statistics import ALPHA, column_means, false_discovery
-from timesink.analyses.statistics.drift import mean_changes
+from timesink.analyses.statistics.mean_changes import mean_changes
+from timesink.analyses.statistics.moments import column_means
+from timesink.analyses.statistics.significance import ALPHA, false_discovery
 from timesink.answers.comparison.budget_file import (
     LACKED_TIME,
     SIGNAL,
@@ -21,18 +23,8 @@ from timesink.answers.comparison.budget_file import (
     missing_part,
 )
 from timesink.answers.comparison.changes import PairView
-from timesink.answers.comparison.gate_result import (
-    EXACT,
-    FAILED,
-    PASSED,
-    PRECISE,
-    UNJUDGED,
-    Limit,
-    doubt,
-    runs_told,
-    same_program,
-)
-from timesink.answers.comparison.pairing import Compared, processes
+from timesink.answers.comparison.gate_result import EXACT, PRECISE, doubt, runs_told, same_program
+from timesink.answers.comparison.naming import pair_title, processes, step_type
 from timesink.answers.comparison.program import (
     AMOUNTS,
     DEVICE_TIME,
@@ -40,12 +32,14 @@ from timesink.answers.comparison.program import (
     edit_told,
     signals_of_pair,
 )
-from timesink.answers.comparison.report import Comparison
-from timesink.comparison.causes.case import known_interval
-from timesink.comparison.causes.case_functions import cycle_matrices
+from timesink.comparison.causes.case import cycle_matrices, known_interval
+from timesink.comparison.causes.diagnosis import diagnose
+from timesink.comparison.causes.joint_diagnosis import cases_of, diagnose_comparison
+from timesink.comparison.gate.verdict import FAILED, PASSED, UNJUDGED, Limit
+from timesink.comparison.results import Comparison, Pair
 from timesink.comparison.steps.verdict import UNEQUAL_WORK
 from timesink.model.diagnosis import SIDES, SteadyTimes
-from timesink.model.findings import Finding, Interval
+from timesink.model.findings import GateCheck, Interval
 from timesink.model.intervals import Floats
 from timesink.model.units import brief_ns, change, count_noun, interval_pct, signed_ns, times
 from timesink.output.names import cut_middle
@@ -60,8 +54,7 @@ _MISSING = {
 }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BudgetMatch:
+class BudgetMatch(msgspec.Struct, frozen=True, eq=False):
     """What an entry matches in one pair."""
 
     where: str
@@ -79,8 +72,7 @@ class BudgetMatch:
     """What of this kind the base, and the new side, do not tell of; None where they do."""
 
 
-@dataclass(frozen=True, slots=True)
-class Amount:
+class Amount(msgspec.Struct, frozen=True):
     """Time per cycle of one name in one pair, and what it is against."""
 
     name: str
@@ -104,7 +96,7 @@ class Amount:
         return self.new_ns - self.base_ns
 
 
-def evaluate(budgets: Sequence[Budget], comparison: Comparison) -> tuple[Finding, ...]:
+def evaluate(budgets: Sequence[Budget], comparison: Comparison) -> tuple[GateCheck, ...]:
     """One check per limit of each entry: those on single runs first, others as in the file.
 
     `max` is of the new side, `max_increase` of the change; warm-up counts for neither.  Of many
@@ -118,9 +110,9 @@ def evaluate(budgets: Sequence[Budget], comparison: Comparison) -> tuple[Finding
     return tuple(checks)
 
 
-def _unless_the_host(result: Finding, comparison: Comparison) -> Finding:
+def _unless_the_host(result: GateCheck, comparison: Comparison) -> GateCheck:
     """A longer time of the host is not decided where only the pace of the host changed."""
-    diagnoses = [(case, case.diagnosis) for case in comparison.cases]
+    diagnoses = [(case, diagnose_comparison(case)) for case in cases_of(comparison)]
     same = ["" if why is None else same_program(case, why, Limit()) for case, why in diagnoses]
     if result.outcome != FAILED or not all(same):
         return result
@@ -128,18 +120,18 @@ def _unless_the_host(result: Finding, comparison: Comparison) -> Finding:
     return replace(result, outcome=UNJUDGED, sentence=f"{sentence}. {same[0]}")
 
 
-def _of_cycle(budget: Budget, comparison: Comparison) -> Iterator[Finding]:
+def _of_cycle(budget: Budget, comparison: Comparison) -> Iterator[GateCheck]:
     """How long cycles are, and how much longer: of all ranks of a run together."""
     if budget.max_ns is not None:
         lengths = []
         for compared in comparison.pairs:
             # The mean cycle of the new side after warm-up: of plain cycles where these are judged.
-            pair = compared.full_pair or compared.pair
+            pair = compared.whole
             after: Sequence[float] = pair.cycle_times.new_ns[pair.cycle_times.warm_up[1] :]
             if pair.plain is not None:
                 run_cycles_ns = [run.cycles_ns for run in pair.plain.runs if run.side == SIDES[1]]
                 after = np.concatenate(run_cycles_ns).tolist()
-            where = ", ".join(filter(None, (compared.cycles, processes(pair))))
+            where = ", ".join(filter(None, (step_type(compared), processes(pair))))
             if after:
                 mean = fmean(after)
                 lengths.append(Amount("cycle", where, "cycle", 0.0, mean, mean > budget.max_ns))
@@ -154,11 +146,12 @@ def _of_cycle(budget: Budget, comparison: Comparison) -> Iterator[Finding]:
         yield _cycle_increase(budget, budget.max_increase, comparison)
 
 
-def _cycle_increase(budget: Budget, allowed: Increase, comparison: Comparison) -> Finding:
+def _cycle_increase(budget: Budget, allowed: Increase, comparison: Comparison) -> GateCheck:
     """As the verdict goes: of each run and sort of cycle the ranks together."""
     amounts, reason, doubts = [], None, []
-    for case in comparison.cases:
-        diagnosis = case.diagnosis
+    cases = cases_of(comparison)
+    for case in cases:
+        diagnosis = diagnose_comparison(case)
         if diagnosis is None or diagnosis.verdict == "incomparable":
             reason = reason or ("" if diagnosis is None else diagnosis.reason)
             continue
@@ -169,7 +162,7 @@ def _cycle_increase(budget: Budget, allowed: Increase, comparison: Comparison) -
         base, new, interval = tested.base_ns, tested.new_ns, tested.interval_ns
         # A run that is compared with itself has no scatter to test against, and no change.
         certain = diagnosis.verdict == "regression" if interval is None else interval[0] > 0
-        where = case.pairs[0].title if len(comparison.cases) > 1 else ""
+        where = pair_title(case.pairs[0]) if len(cases) > 1 else ""
         beyond = allowed.is_below(new - base, base)
         amount = Amount("cycle", where, "cycle", base, new, beyond, certain, interval)
         limit = Limit(100 * (allowed.most(base) / base - 1) if base else 0.0)
@@ -187,7 +180,7 @@ def _cycle_increase(budget: Budget, allowed: Increase, comparison: Comparison) -
 # -- operators, modules and kernels ----------------------------------------------------------------
 
 
-def _of_names(budget: Budget, comparison: Comparison) -> Iterator[Finding]:
+def _of_names(budget: Budget, comparison: Comparison) -> Iterator[GateCheck]:
     # Processes of which neither side tells anything, as helpers without a device, are none of it.
     everything = [_match(pair, budget) for pair in comparison.pairs]
     matches = [match for match in everything if not all(match.missing)]
@@ -205,9 +198,9 @@ def _of_names(budget: Budget, comparison: Comparison) -> Iterator[Finding]:
             yield _undecided_result(budget, rule, why)
 
 
-def _match(compared: Compared, budget: Budget) -> BudgetMatch:
+def _match(compared: Pair, budget: Budget) -> BudgetMatch:
     """What an entry matches in a pair."""
-    full_pair, kind = compared.full_pair or compared.pair, budget.kind
+    full_pair, kind = compared.whole, budget.kind
     on_device = (
         kind == "kernels" or has_device_work(full_pair.new) or has_device_work(full_pair.base)
     )
@@ -235,7 +228,7 @@ def _match(compared: Compared, budget: Budget) -> BudgetMatch:
     )
 
 
-def _of_rule(budget: Budget, rule: str, matched: int, matches: Sequence[BudgetMatch]) -> Finding:
+def _of_rule(budget: Budget, rule: str, matched: int, matches: Sequence[BudgetMatch]) -> GateCheck:
     """What is beyond the limit counts in any case; else every side asked about has to tell.
 
     Of `max` that is the new side, else both.
@@ -298,7 +291,7 @@ def _beyond_increase(budget: Budget, matches: Sequence[BudgetMatch]) -> list[Amo
 
 def _increase_result(
     budget: Budget, matched: int, amounts: Sequence[Amount], incomparable: str | None
-) -> Finding:
+) -> GateCheck:
     """The result of `max_increase`: amounts are those of all that matches, worst first."""
     rule = "max_increase"
     worst = next((amount for amount in amounts if amount.is_over), None)
@@ -316,7 +309,7 @@ def _increase_result(
 
 def _limit_result(
     budget: Budget, rule: str, worst: Amount, amounts: Sequence[Amount], matched: int
-) -> Finding:
+) -> GateCheck:
     """What the worst took and what is allowed; its name and place where there are others.
 
     The amounts are those of all that matches.
@@ -346,7 +339,7 @@ def _limit_result(
     return _check(budget, rule, FAILED if over else PASSED, text)
 
 
-def _undecided_result(budget: Budget, rule: str, why: str) -> Finding:
+def _undecided_result(budget: Budget, rule: str, why: str) -> GateCheck:
     """The result of what is not decided; `why` is said as the end of a sentence."""
     text = why.strip().rstrip(".") or "there is nothing to compare"
     sentence = f"{rule} not decided: {text[:1].lower()}{text[1:]}"
@@ -355,13 +348,13 @@ def _undecided_result(budget: Budget, rule: str, why: str) -> Finding:
 
 def _check(
     budget: Budget, rule: str, outcome: str, sentence: str, *, is_empty: bool = False
-) -> Finding:
+) -> GateCheck:
     """A check, whose name is unlike that of any other limit: `operators "aten::mm" max`."""
     entry, name = "Step time", f"cycle {rule}"
     if budget.kind != "cycle":
         entry = f'{budget.kind} "{cut_middle(budget.name, _NAMED)}"'
         name = f'{budget.kind} "{budget.name}" {rule}'
-    return Finding("budget", f"{entry}: {sentence}.", name=name, outcome=outcome, is_empty=is_empty)
+    return GateCheck("budget", f"{entry}: {sentence}.", name, outcome, is_empty=is_empty)
 
 
 # -- limits on what single runs tell for sure, or nearly -------------------------------------------
@@ -374,7 +367,7 @@ _NO_DEVICE = AMOUNTS["launches"].missing
 _UNEQUAL = "but the steps of the two runs do different work"
 
 
-def signal_checks(budgets: Sequence[Budget], comparison: Comparison) -> tuple[Finding, ...]:
+def signal_checks(budgets: Sequence[Budget], comparison: Comparison) -> tuple[GateCheck, ...]:
     """One check per limit: what is certain first, then what is precise.
 
     Of several ranks each has the limit to itself, and the worst is told.
@@ -387,27 +380,27 @@ def signal_checks(budgets: Sequence[Budget], comparison: Comparison) -> tuple[Fi
         judge = _device_time if budget.name == DEVICE_TIME else _amount
         every = comparison.pairs
         checks = [judge(pair, budget, _where(pair, every)) for pair in every]
-        results.append(min(checks, key=lambda check: (check.urgency, -check.new)))
+        results.append(min(checks, key=lambda check: (check.urgency, -check.beyond)))
     return tuple(results)
 
 
-def _signal_check(name: str, outcome: str, sentence: str, beyond: float = 0.0) -> Finding:
+def _signal_check(name: str, outcome: str, sentence: str, beyond: float = 0.0) -> GateCheck:
     """`beyond` orders those of several ranks."""
     sentence = f"{name} not decided: {sentence}" if outcome == UNJUDGED else sentence
     kind = PRECISE if name == DEVICE_TIME else EXACT
-    return Finding(kind, f"{sentence}.", name=name, outcome=outcome, new=beyond)
+    return GateCheck(kind, f"{sentence}.", name, outcome, beyond=beyond)
 
 
-def _where(pair: Compared, pairs: Sequence[Compared]) -> str:
+def _where(pair: Pair, pairs: Sequence[Pair]) -> str:
     """Which processes, where there are others."""
     if len(pairs) == 1:
         return ""
-    place = ", ".join(filter(None, (pair.cycles, processes(pair.full_pair or pair.pair))))
+    place = ", ".join(filter(None, (step_type(pair), processes(pair.whole))))
     return f" in {place}" if place else ""
 
 
-def _program_check(pairs: Sequence[Compared]) -> Finding:
-    programs = [pair.diagnosis.program for pair in pairs]
+def _program_check(pairs: Sequence[Pair]) -> GateCheck:
+    programs = [diagnose(pair).program for pair in pairs]
     recorded_programs = [program for program in programs if program is not None]
     # Who asks for the same program asks for the same kernels as well, whatever they take.
     edits = max(
@@ -425,7 +418,7 @@ def _program_check(pairs: Sequence[Compared]) -> Finding:
     return _signal_check(PROGRAM, PASSED, "The recorded calls are the same")
 
 
-def _amount(pair: Compared, budget: Budget, where: str) -> Finding:
+def _amount(pair: Pair, budget: Budget, where: str) -> GateCheck:
     """Beyond where all cycles are; not decided where some are, as counts differ among cycles."""
     name, what, allowed = budget.name, AMOUNTS[budget.name], budget.max_increase or Increase(0.0)
     sides = signals_of_pair(pair)
@@ -448,14 +441,14 @@ def _amount(pair: Compared, budget: Budget, where: str) -> Finding:
         return _signal_check(
             name, UNJUDGED, f"{sentence}, and steps differ ({spans_text})", new - base
         )
-    if (pair.full_pair or pair.pair).equal_work is not None:
+    if pair.whole.equal_work is not None:
         return _signal_check(name, UNJUDGED, f"{sentence}, {_UNEQUAL}", new - base)
     return _signal_check(name, FAILED, sentence, new - base)
 
 
-def _device_time(pair: Compared, budget: Budget, where: str) -> Finding:
+def _device_time(pair: Pair, budget: Budget, where: str) -> GateCheck:
     """Beyond for sure, within for sure, or the interval holds the limit."""
-    program, allowed = pair.diagnosis.program, budget.max_increase or Increase(0.0)
+    program, allowed = diagnose(pair).program, budget.max_increase or Increase(0.0)
     took = None if program is None else program.device_time
     if took is None or not (took.base_ns and took.new_ns):
         return _signal_check(DEVICE_TIME, UNJUDGED, _NO_TIMELINE if took is None else _NO_DEVICE)

@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import fsum
 
-from timesink.analyses.statistics import ALPHA
+from timesink.analyses.statistics.significance import ALPHA
 from timesink.comparison.steps.verdict import NARROW
 from timesink.model import units
 from timesink.model.diagnosis import PLAIN, UNDECIDED, Component, CycleTime, Diagnosis, SteadyTimes
-from timesink.model.findings import Finding
+from timesink.model.findings import Anomaly, Cause, Finding
 from timesink.model.units import amounts, interval_ns, signed_ns, times
 from timesink.output import blocks
 from timesink.output.names import short_names
 from timesink.output.numbers import finite_or_none
-from timesink.rules import catalogue
+from timesink.rules.register import catalogue
 
 AROUND = "Anomalies: other differences between the runs"
 NEXT = "What to check next"
@@ -122,9 +122,9 @@ def why_title(diagnosis: Diagnosis) -> str:
     return _WHY if diagnosis.verdict in _CHANGED else _DID_CHANGE
 
 
-def cause_title(finding: Finding) -> str:
+def cause_title(finding: Cause | Anomaly) -> str:
     """A cause or anomaly as a title, with the process where there are several."""
-    return f"{cause_name(finding.cause)}{_of(finding.process)}"
+    return f"{cause_name(finding.id)}{_of(finding.process)}"
 
 
 def cause_name(cause: str) -> str:
@@ -132,22 +132,22 @@ def cause_name(cause: str) -> str:
     return _texts("causes", cause).get("name", cause)
 
 
-def cause_line(finding: Finding) -> str:
+def cause_line(finding: Cause) -> str:
     """A cause with the time it explains."""
     bounds = "" if finding.interval_ns is None else f" ({interval_ns(*finding.interval_ns)})"
-    explains = f"{signed_ns(finding.explained_ns)} per step{bounds}"
-    sentence = f"{finding.cause}{_of(finding.process)}, {explains}: {cause_sentence(finding)}"
+    explains = f"{signed_ns(finding.cost_ns)} per step{bounds}"
+    sentence = f"{finding.id}{_of(finding.process)}, {explains}: {cause_sentence(finding)}"
     return sentence.removesuffix(": ")
 
 
-def cause_sentence(finding: Finding) -> str:
+def cause_sentence(finding: Cause | Anomaly) -> str:
     """What a cause says under a title that names the process."""
     return finding.sentence.removeprefix(f"{(finding.process or '').capitalize()}: ")
 
 
-def anomaly_line(finding: Finding) -> str:
+def anomaly_line(finding: Anomaly) -> str:
     """An anomaly; its sentence names the device."""
-    return f"{finding.cause}{_of(finding.process)}: {finding.sentence}"
+    return f"{finding.id}{_of(finding.process)}: {finding.sentence}"
 
 
 def _of(process: str | None) -> str:
@@ -219,7 +219,7 @@ def unexplained_line(diagnosis: Diagnosis) -> str:
 
 def _causes_exceed(diagnosis: Diagnosis) -> bool:
     """Whether causes explain more than the whole change, or what went the other way."""
-    return sum(cause.explained_ns for cause in diagnosis.causes) * diagnosis.unexplained_ns < 0
+    return sum(cause.cost_ns for cause in diagnosis.causes) * diagnosis.unexplained_ns < 0
 
 
 def symptoms(diagnosis: Diagnosis) -> str:
@@ -243,10 +243,8 @@ def below_anomalies(diagnosis: Diagnosis) -> str:
 def checks(diagnosis: Diagnosis) -> list[str]:
     """What to check next: advice of causes, then of anomalies, then on what is unexplained."""
     advice_lines = [cause.advice for cause in diagnosis.causes]
-    named = {cause.cause for cause in diagnosis.causes}
-    advice_lines += [
-        anomaly.advice for anomaly in diagnosis.anomalies if anomaly.cause not in named
-    ]
+    named = {cause.id for cause in diagnosis.causes}
+    advice_lines += [anomaly.advice for anomaly in diagnosis.anomalies if anomaly.id not in named]
     advice_lines += [pace.advice for pace in diagnosis.paces]
     if unexplained_line(diagnosis) and not _causes_exceed(diagnosis):
         for name, _ in diagnosis.unexplained[:1]:
@@ -465,40 +463,41 @@ def causes_block(
     return blocks.Causes(tuple(cards), "" if diagnosis.causes else no_cause(diagnosis))
 
 
-def _tells(cause: Finding, anomaly: Finding) -> bool:
+def _tells(cause: Cause | Anomaly, anomaly: Anomaly) -> bool:
     """Whether a cause says the same of the same device."""
-    return (cause.cause, cause.process) == (anomaly.cause, anomaly.process) and (
+    return (cause.id, cause.process) == (anomaly.id, anomaly.process) and (
         anomaly.sentence in cause.sentence or anomaly.device in cause.sentence
     )
 
 
 def _card(
-    finding: Finding,
+    finding: Cause | Anomaly,
     link: Callable[[str], blocks.Link] | None,
     most: int,
     change_ns: float | None = None,
-    around: Sequence[Finding] = (),
+    around: Sequence[Anomaly] = (),
 ) -> blocks.CauseCard:
     """A cause of a change of so much, or without one an anomaly.
 
     What anomalies `around` it rest on that have no card of their own, is said here.
     """
-    is_cause = change_ns is not None
+    is_cause = isinstance(finding, Cause)
     rests_on = [finding, *(anomaly for anomaly in around if _tells(finding, anomaly))]
     evidence = [line for basis in rests_on for line in evidence_lines(basis, most)]
-    share: float | None = finding.share
-    if is_cause:
-        part = finding.explained_ns / change_ns if change_ns else 0.0
-        share = part if part > 0 else None
-    bounds = finding.interval_ns if is_cause else None
+    share: float | None
+    if isinstance(finding, Anomaly):
+        share, bounds = finding.share, None
+    else:
+        part = finding.cost_ns / change_ns if change_ns else 0.0
+        share, bounds = part if part > 0 else None, finding.interval_ns
     # The functions of the evidence, in the tables that have them.
     named = dict.fromkeys(item.function for item in finding.evidence if item.function)
     return blocks.CauseCard(
-        finding.cause,
+        finding.id,
         "cause" if is_cause else "anomaly",
         cause_title(finding),
         short_names(cause_sentence(finding) if is_cause else finding.sentence),
-        finding.explained_ns if is_cause else finding.explained_ns or None,
+        finding.cost_ns if is_cause else finding.cost_ns or None,
         "time_ns",
         share,
         "of the change" if is_cause else "severity",

@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import msgspec
 import polars as pl
 
-from timesink.analyses.behaviour import STEP_MARK, STEP_MARK_TOLD
-from timesink.analyses.statistics import ALPHA
+from timesink.analyses.behaviour.functions import STEP_MARK, STEP_MARK_TOLD
+from timesink.analyses.statistics.significance import ALPHA
 from timesink.answers.comparison.causes import told_counters
-from timesink.answers.comparison.pairing import Compared
+from timesink.answers.comparison.naming import pair_title
 from timesink.answers.tables import short_labels
 from timesink.answers.views import listed_table, meanings_of
-from timesink.comparison.results import Pair, ProcessSteps
+from timesink.comparison.results import Pair, Process
 from timesink.comparison.steps.verdict import MIN_SHARE, PairChanges, either_p, judge_pair
 from timesink.model import units
 from timesink.model.diagnosis import SIDES, Diagnosis
@@ -29,8 +30,7 @@ _BOTH = "both"
 _AMOUNTS = ("device", "base_ns", "new_ns", "calls_base", "calls_new", "p")
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(msgspec.Struct, frozen=True):
     """A function, or a family of them under unlike names, and its time per step on both sides."""
 
     name: str
@@ -403,7 +403,7 @@ def scores_block(report: PairView, most: int, id_: str = "scores") -> Table:
 
 
 def pairs_block(
-    pairs: Sequence[tuple[Compared, PairView]], names: Sequence[str], most: int | None = None
+    pairs: Sequence[tuple[Pair, PairView]], names: Sequence[str], most: int | None = None
 ) -> Table:
     """One row per pair: how cycle time changed, and what changed most."""
     every, pairs, names = len(pairs), pairs[:most], names[:most]
@@ -424,17 +424,17 @@ def pairs_block(
     )
 
 
-def sides_block(pairs: Sequence[tuple[Compared, PairView]]) -> Table:
+def sides_block(pairs: Sequence[tuple[Pair, PairView]]) -> Table:
     """One row per side and pair: file, process, cycles and how these were found."""
     roles = [
-        (pair.title, role)
+        (pair_title(pair), role)
         for pair, report in pairs
         for role in (report.full_pair.base, report.full_pair.new)
     ]
     return roles_block(roles, several=len({title for title, _ in roles}) > 1)
 
 
-def roles_block(roles: Sequence[tuple[str, ProcessSteps]], *, several: bool = False) -> Table:
+def roles_block(roles: Sequence[tuple[str, Process]], *, several: bool = False) -> Table:
     """One row per process; with what it belongs to where there are `several` such."""
     every = [role for _, role in roles]
     values = {

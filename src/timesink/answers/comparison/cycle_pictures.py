@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from math import ceil
 from pathlib import PurePath
 from statistics import fmean
 
+import msgspec
 import numpy as np
 
-from timesink.analyses.statistics.repeats import Decision, TimedRun, neighbours
 from timesink.answers.views import listed_table, meanings_of
 from timesink.comparison.causes.slow_steps import CycleSplit
-from timesink.comparison.results import ComparedRuns, ProcessSteps
+from timesink.comparison.repeated_runs import Decision, TimedRun, neighbours
+from timesink.comparison.results import ComparedRuns, Process
 from timesink.model import units
 from timesink.model.diagnosis import SIDES
 from timesink.output import drawing as draw
@@ -27,13 +27,11 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 62, 20, 46, 46
 _BETWEEN = 28
 _MIN_BAR = 3.0
 """Pixels of a bar; of more cycles than fit, some share one."""
-_SCALES = ((1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns"))
 USUAL, OTHER = draw.Colour("#5f9fd0", "#5f9fd0"), draw.Colour("#d55e00", "#d55e00")
 _WARM_UP = draw.Hatch(draw.Colour("#ffffff", "#ffffff"), gap=4, width=1.4)
 
 
-@dataclass(frozen=True, slots=True)
-class CycleBars:
+class CycleBars(msgspec.Struct, frozen=True):
     """Cycles in order, and how they are painted."""
 
     name: str
@@ -49,11 +47,6 @@ class CycleBars:
         return fmean(self.lengths_ns)
 
 
-def scale_of(longest_ns: float) -> tuple[float, str]:
-    """The unit that suits times up to this one, and its nanoseconds."""
-    return next((scale for scale in _SCALES if longest_ns >= scale[0]), _SCALES[-1])
-
-
 def side(
     name: str, lengths_ns: Sequence[float], colour: draw.Colour, warm_up: int = 0
 ) -> CycleBars:
@@ -64,7 +57,7 @@ def side(
 def cycle_picture(sides: Sequence[CycleBars]) -> draw.Drawing:
     """A bar for every cycle; each side is as wide as it has cycles."""
     longest = max(length for side in sides for length in side.lengths_ns)
-    scale, unit = scale_of(longest)
+    scale, unit = units.time_scale(longest)
     ticks = draw.nice_ticks(0, 1.08 * longest / scale, 5)
     # Sides from left to right; none is too narrow for its name.
     room = WIDTH - _LEFT - _RIGHT - _BETWEEN * (len(sides) - 1)
@@ -84,13 +77,10 @@ def cycle_picture(sides: Sequence[CycleBars]) -> draw.Drawing:
         count = len(side.lengths_ns)
         # From numbers of cycles, which begin with 1, to the middles of bars.
         across = frame.across(0.5, count + 0.5)
-        numbers = [
-            tick for tick in draw.nice_ticks(1, count, 7) if tick == round(tick) and tick >= 1
-        ]
         shapes += draw.grid(frame, upwards=[upwards(tick) for tick in ticks])
         shapes += _bars(frame, side, scale, upwards, across)
         shapes += _heading(frame, side)
-        shapes += draw.x_axis(frame, across, numbers or [1], "step")
+        shapes += draw.x_axis(frame, across, draw.whole_ticks(count, 7), "step")
         mean = units.brief_ns(side.mean_ns)
         phrases.append(f"{side.name} ({units.count_noun(count, 'steps')}, {mean} on average)")
     about = f"Step times: {'; '.join(phrases)}."
@@ -132,7 +122,7 @@ def _heading(frame: draw.Frame, bars: CycleBars) -> Iterator[draw.Shape]:
 # -- cycles of one process, split into typical and slow ones ---------------------------------------
 
 
-def split_blocks(role: ProcessSteps, split: CycleSplit, id_: str) -> Iterator[Block]:
+def split_blocks(role: Process, split: CycleSplit, id_: str) -> Iterator[Block]:
     """Every cycle as a picture, the slow ones in another colour, and as a table with its side.
 
     There is no picture where a length is not known.
@@ -233,7 +223,7 @@ def run_picture(ordered: Sequence[TimedRun]) -> draw.Drawing:
     """
     spans = [(run.fast_ns, float(np.quantile(run.cycles_ns, _SLOW))) for run in ordered]
     low, high = _visible_range(ordered, spans)
-    scale, unit = scale_of(high)
+    scale, unit = units.time_scale(high)
     room = 0.08 * (high - low) or 0.01 * high
     frame = draw.Frame(_RUNS_LEFT, _RUNS_TOP, WIDTH - _RUNS_LEFT - _RUNS_RIGHT, _RUNS_HEIGHT)
     bottom, top = max(0.0, low - room) / scale, (high + room) / scale
@@ -262,10 +252,7 @@ def run_picture(ordered: Sequence[TimedRun]) -> draw.Drawing:
             shapes.append(draw.Circle(place, height(run.typical_ns), _ROUND, fill=colour))
         else:
             shapes += _beyond(frame, place, run.typical_ns, colour, is_up=run.typical_ns > high)
-    numbers = [
-        tick for tick in draw.nice_ticks(1, len(ordered), 10) if tick == round(tick) and tick
-    ]
-    shapes += draw.x_axis(frame, across, numbers or [1], "run")
+    shapes += draw.x_axis(frame, across, draw.whole_ticks(len(ordered), 10), "run")
     shapes += _legend(ordered)
     phrases = [
         f"{side}: {units.count_noun(sum(run.side == side for run in ordered), 'runs')}"

@@ -19,7 +19,13 @@ from timesink.answers.comparison.cycle_pictures import (
 from timesink.answers.comparison.efficiency import efficiency_blocks, efficiency_section
 from timesink.answers.comparison.gate import TONES, gate_section, outcome
 from timesink.answers.comparison.gate_result import Gate
-from timesink.answers.comparison.pairing import EXPLORATORY_REPORT, VERSUS, Compared, as_options
+from timesink.answers.comparison.naming import (
+    EXPLORATORY_REPORT,
+    as_options,
+    choices_of,
+    pair_names,
+    pair_title,
+)
 from timesink.answers.comparison.program import (
     NO_PROGRAM,
     VIEWS,
@@ -30,10 +36,19 @@ from timesink.answers.comparison.program import (
     program_section,
 )
 from timesink.answers.comparison.published_report import comparison_md, pair_md, ranks_md
-from timesink.answers.comparison.rank_sets import explored_sections, rank_sections
-from timesink.answers.comparison.report import SCHEMA, Comparison
+from timesink.answers.comparison.rank_sets import (
+    comparison_headline,
+    explored_sections,
+    rank_sections,
+)
+from timesink.answers.comparison.report import SCHEMA, comparison_values
 from timesink.answers.comparison.values import table_csv
 from timesink.answers.fitness import fitness_of_sides
+from timesink.comparison.causes.diagnosis import diagnose
+from timesink.comparison.causes.joint_diagnosis import cases_of, diagnose_comparison
+from timesink.comparison.pairing import VERSUS
+from timesink.comparison.results import Comparison, Pair
+from timesink.comparison.steps.efficiency import efficiency_change
 from timesink.errors import NotFoundError, TimesinkError
 from timesink.formats.small_files import encode_json
 from timesink.model import units
@@ -85,7 +100,7 @@ def comparison_document(
         sections = _of_one(comparison, comparison.pairs[0], gate, top)
     else:
         sections = _of_several(comparison, gate, top)
-    diagnosis = comparison.diagnosis
+    diagnosis = diagnose_comparison(comparison)
     if gate is not None and gate.options:
         lead, meaning = outcome(gate), TONES[gate.outcome]
     else:
@@ -97,17 +112,18 @@ def comparison_document(
     if (gate is None or not gate.options) and is_said and diagnosis and diagnosis.expected is None:
         # Sentences on a single pair begin with the verdict.
         lead = ""
-    headline = f"{lead}. {comparison.headline}" if lead else comparison.headline
+    headline = comparison_headline(comparison)
+    headline = f"{lead}. {headline}" if lead else headline
     return _document(comparison, headline, sections, meaning)
 
 
 def one_table_document(comparison: Comparison, table: str, top: int = TOP) -> Document:
     """One table of every pair that is told in full, below the answer."""
-    reports, names = [PairView(pair.pair) for pair in comparison.pairs], comparison.pair_names
+    reports, names = [PairView(pair) for pair in comparison.pairs], pair_names(comparison.all_pairs)
     if comparison.exploration is not None:
         exploration = comparison.exploration
         explored = explored_sections(exploration, comparison.notes, top, TABLES[table])
-        return _document(comparison, comparison.headline, explored)
+        return _document(comparison, comparison_headline(comparison), explored)
     if len(reports) == 1:
         block = TABLES[table](reports[0], top, table)
         sections = [Section(table, block.title, (block,)), *causes.note_sections(comparison.notes)]
@@ -118,38 +134,38 @@ def one_table_document(comparison: Comparison, table: str, top: int = TOP) -> Do
     places = in_full(reports, _IN_FULL_BRIEFLY)
     for place in places:
         block = TABLES[table](reports[place], top, f"pair-{place + 1}-{table}")
-        lead = short_names(sentences.subject(reports[place], comparison.pairs[place].title))
+        lead = short_names(sentences.subject(reports[place], pair_title(comparison.pairs[place])))
         paragraphs = causes.paragraphs(sentences.summary_sentences(reports[place]))
         sections.append(Section(f"pair-{place + 1}", names[place], (*paragraphs, block), lead))
     sections += causes.note_sections(
         [*_not_shown(len(reports) - len(places), comparison), *comparison.notes]
     )
-    return _document(comparison, comparison.headline, sections)
+    return _document(comparison, comparison_headline(comparison), sections)
 
 
 def program_document(comparison: Comparison, view: str, top: int | None = None) -> Document:
     """One table of the programs below the answer, once for all pairs that differ alike."""
     groups: dict[object, list[int]] = {}
     for number, pair in enumerate(comparison.pairs):
-        program = pair.diagnosis.program
+        program = diagnose(pair).program
         program_edits = () if program is None else program.edits
         edits = tuple((edit.cause, edit.sentence, edit.place) for edit in program_edits)
         groups.setdefault((program is None, edits), []).append(number)
     sections = []
     for numbers in groups.values():
-        name = units.join_names([comparison.pair_names[number] for number in numbers], 4)
-        program = comparison.pairs[numbers[0]].diagnosis.program
+        name = units.join_names([pair_names(comparison.all_pairs)[number] for number in numbers], 4)
+        program = diagnose(comparison.pairs[numbers[0]]).program
         if program is None:
             blocks: tuple[Block, ...] = tuple(causes.paragraphs([NO_PROGRAM]))
         else:
             blocks = (*causes.paragraphs(program_lines(program)), VIEWS[view](program, top))
         sections.append(Section(f"{view}-{numbers[0] + 1}", name, blocks))
-    return _document(comparison, comparison.headline, sections)
+    return _document(comparison, comparison_headline(comparison), sections)
 
 
-def program_csv(pair: Compared, view: str, top: int | None = None) -> str:
+def program_csv(pair: Pair, view: str, top: int | None = None) -> str:
     """One table of the programs of a pair as CSV."""
-    program = pair.diagnosis.program
+    program = diagnose(pair).program
     if program is None:
         raise NotFoundError(NO_PROGRAM, "compare recordings with a timeline, not behaviour tables")
     frame = program_frame(program, view)
@@ -159,11 +175,11 @@ def program_csv(pair: Compared, view: str, top: int | None = None) -> str:
 def _document(
     comparison: Comparison, headline: str, sections: Iterable[Section], meaning: Tone = "plain"
 ) -> Document:
-    names = list(dict.fromkeys(pair.title for pair in comparison.pairs))
+    names = list(dict.fromkeys(pair_title(pair) for pair in comparison.pairs))
     sources = _names(comparison.sources)
     if len(comparison.pairs) == 1:
         pair = comparison.pairs[0]
-        about = short_names(sentences.subject(PairView(pair.pair), pair.title))
+        about = short_names(sentences.subject(PairView(pair), pair_title(pair)))
     else:
         what = units.count_noun(len(comparison.all_pairs), "pairs")
         about = f"{units.join_names(sources, 4, ' and ')}: {what}"
@@ -185,10 +201,10 @@ def verdict_of(comparison: Comparison) -> str:
 
     Where the program changed, and cycle time not for sure, sentences say both in their order.
     """
-    diagnosis = comparison.diagnosis
-    if diagnosis is None or len(comparison.cases) > 1 or only_edited(diagnosis):
+    diagnosis = diagnose_comparison(comparison)
+    if diagnosis is None or len(cases_of(comparison)) > 1 or only_edited(diagnosis):
         return ""
-    verdicts = Counter(causes.verdict_sentence(pair.diagnosis) for pair in comparison.pairs)
+    verdicts = Counter(causes.verdict_sentence(diagnose(pair)) for pair in comparison.pairs)
     if len(verdicts) == 1:
         return causes.verdict_sentence(diagnosis)
     many = units.count_noun(len(comparison.pairs), "processes")
@@ -201,10 +217,10 @@ def verdict_of(comparison: Comparison) -> str:
 
 
 def _of_one(
-    comparison: Comparison, pair: Compared, gate: Gate | None, top: int | None
+    comparison: Comparison, pair: Pair, gate: Gate | None, top: int | None
 ) -> Iterator[Section]:
     """Verdict and causes, what a gate says, and every table."""
-    report, diagnosis, brief = PairView(pair.pair), pair.diagnosis, top is not None
+    report, diagnosis, brief = PairView(pair), diagnose(pair), top is not None
     link = causes.links_to(_TIMES, report.label)
     word = (
         f"Step time: {causes.verdict_sentence(diagnosis).lower()}" if only_edited(diagnosis) else ""
@@ -216,11 +232,11 @@ def _of_one(
     title = _DIFFERENCES if diagnosis.verdict == "incomparable" else _VERDICT
     yield Section("verdict", title, opening)
     yield from () if gate is None else (gate_section(gate),)
-    yield from run_sections(pair.pair.plain, brief=brief)
+    yield from run_sections(pair.plain, brief=brief)
     yield from rank_sections(comparison.ranks, top)
     yield from causes.next_sections(diagnosis)
     yield from program_section(diagnosis.program, top, _sides(pair, report))
-    yield from efficiency_section(pair.efficiency, top, _sides(pair, report))
+    yield from efficiency_section(efficiency_change(pair), top, _sides(pair, report))
     pictures = tuple(_cycles(pair, report))
     if pictures and not brief:
         yield Section("cycles", "Steps", pictures)
@@ -229,7 +245,7 @@ def _of_one(
         changes.pair_blocks(report, top or changes.MAX_ROWS, brief=diagnosis if top else None)
     )
     functions = [block for block in tables if block.id.startswith("functions")]
-    if pair.pair.times.height:
+    if pair.times.height:
         yield Section(
             _TIMES, "Functions", (*_change_lines(report, diagnosis, top), *functions),
             "Mean time per step; a step in which a function did not run counts as zero.",
@@ -243,7 +259,7 @@ def _of_one(
     )
 
 
-def _sides(pair: Compared, report: PairView) -> tuple[str, str]:
+def _sides(pair: Pair, report: PairView) -> tuple[str, str]:
     """What both sides are called: as the runs are, where the title names two."""
     names = pair.identifier.split(VERSUS)
     roles = report.pair.base.label, report.pair.new.label
@@ -252,7 +268,7 @@ def _sides(pair: Compared, report: PairView) -> tuple[str, str]:
     return f"base: {names[0]}", f"new: {names[1]}"
 
 
-def _cycles(pair: Compared, report: PairView) -> Iterator[Picture]:
+def _cycles(pair: Pair, report: PairView) -> Iterator[Picture]:
     """Every cycle of both sides, where all lengths are known."""
     times = report.pair.cycle_times
     if not (times.base_ns and times.new_ns and min(*times.base_ns, *times.new_ns) > 0):
@@ -300,9 +316,9 @@ def _change_lines(report: PairView, diagnosis: Diagnosis, top: int | None) -> It
 def _of_several(comparison: Comparison, gate: Gate | None, top: int | None) -> Iterator[Section]:
     """The answer over all, a row for each pair, and some in full."""
     brief = top is not None
-    pairs = [(pair, PairView(pair.pair)) for pair in comparison.pairs]
-    names = comparison.pair_names
-    together = comparison.diagnosis if len(comparison.cases) == 1 else None
+    pairs = [(pair, PairView(pair)) for pair in comparison.pairs]
+    names = pair_names(comparison.all_pairs)
+    together = diagnose_comparison(comparison) if len(cases_of(comparison)) == 1 else None
     summary = changes.pairs_block(pairs, names)
     if together is None:
         yield Section("verdict", _VERDICT, (summary,))
@@ -342,25 +358,25 @@ def in_full(pairs: Sequence[PairView], most: int) -> list[int]:
 def _not_shown(count: int, comparison: Comparison) -> list[str]:
     if not count:
         return []
-    options = as_options(comparison.choices)
+    options = as_options(choices_of(comparison))
     choose = f"{options} chooses one, " if options else ""
     return [f"{units.count_noun(count, 'more pairs')} in full: {choose}-o DIR writes all"]
 
 
 def _pair_sections(
-    pair: Compared,
+    pair: Pair,
     report: PairView,
     named: tuple[str, str],
     together: Diagnosis | None,
     top: int | None,
 ) -> Iterator[Section]:
     """One of several pairs: its own verdict where there is none over all, and its tables."""
-    (id_, name), diagnosis = named, pair.diagnosis
+    (id_, name), diagnosis = named, diagnose(pair)
     brief = (together or diagnosis) if top else None
-    lead = short_names(sentences.subject(report, pair.title))
+    lead = short_names(sentences.subject(report, pair_title(pair)))
     tables = (
         *efficiency_blocks(
-            pair.efficiency, top, names=_sides(pair, report), id_=f"{id_}-efficiency"
+            efficiency_change(pair), top, names=_sides(pair, report), id_=f"{id_}-efficiency"
         ),
         *(_cycles(pair, report) if top is None else ()),
         *_change_lines(report, brief or diagnosis, top),
@@ -400,7 +416,7 @@ def files_of(
     """One CSV and one Markdown file per pair, and everything as JSON."""
     for pair in comparison.all_pairs:
         if "csv" in formats:
-            yield f"{pair.file_stem}.csv", partial(table_csv, pair.pair, table, top)
+            yield f"{pair.file_stem}.csv", partial(table_csv, pair, table, top)
         if "report" in formats and comparison.exploration is None:
             yield f"{pair.file_stem}.md", partial(_pair_md, pair)
     if "report" in formats and comparison.ranks is not None:
@@ -411,8 +427,8 @@ def files_of(
         yield "comparison.json", partial(indented_json, comparison, gate)
 
 
-def _pair_md(pair: Compared) -> str:
-    return pair_md(pair.pair, pair.title, pair.diagnosis)
+def _pair_md(pair: Pair) -> str:
+    return pair_md(pair, pair_title(pair), diagnose(pair))
 
 
 def error_json(gate: Gate, error: TimesinkError) -> str:
@@ -425,4 +441,4 @@ def error_json(gate: Gate, error: TimesinkError) -> str:
 def indented_json(comparison: Comparison, gate: Gate | None = None) -> str:
     """The whole answer as JSON for a person to look at; with what a gate says of it."""
     judged = {} if gate is None else {"gate": gate.to_dict()}
-    return indent_json(encode_json({**comparison.to_dict(), **judged}))
+    return indent_json(encode_json({**comparison_values(comparison), **judged}))

@@ -8,42 +8,42 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import TypeAlias
 
+from msgspec.structs import replace
 from rich.cells import cell_len, chop_cells
 
 from timesink.answers.comparison import causes
 from timesink.answers.comparison.causes import paragraphs
 from timesink.answers.comparison.changes import PairView, pairs_block, times_block
 from timesink.answers.comparison.efficiency import efficiency_section
-from timesink.answers.comparison.gate_result import (
-    CYCLE_TIME,
-    EXACT,
-    FAILED,
-    PASSED,
-    PRECISE,
-    REGRESSION,
-    UNJUDGED,
-    Gate,
-)
+from timesink.answers.comparison.gate_result import CYCLE_TIME, EXACT, PRECISE, Gate
+from timesink.answers.comparison.naming import pair_names, pair_title
 from timesink.answers.comparison.program import (
     edits_blocks,
     only_edited,
     opening_lines,
     without_edits,
 )
-from timesink.answers.comparison.rank_sets import APART, apart_lines, groups_block, threshold
-from timesink.answers.comparison.report import Comparison
+from timesink.answers.comparison.rank_sets import (
+    APART,
+    apart_lines,
+    comparison_headline,
+    groups_block,
+    threshold,
+)
 from timesink.answers.comparison.sentences import notes, slowdown_sentences, subject
 from timesink.answers.views import listed_table
-from timesink.comparison.exploration.groups import Exploration
+from timesink.comparison.causes.joint_diagnosis import diagnose_comparison
+from timesink.comparison.gate.verdict import FAILED, PASSED, REGRESSION, UNJUDGED
 from timesink.comparison.inputs import LEFT_OUT, UNPAIRED
+from timesink.comparison.results import Comparison, Exploration
+from timesink.comparison.steps.efficiency import efficiency_change
 from timesink.errors import TimesinkError
 from timesink.model import units
 from timesink.model.diagnosis import Diagnosis
-from timesink.model.findings import Finding
+from timesink.model.findings import Cause
 from timesink.model.units import signed_ns
 from timesink.output.blocks import Block, Causes, Document, Facts, Section, Text, Tone
 from timesink.output.junit import junit_xml
@@ -205,7 +205,7 @@ def _why_lines(why: Diagnosis | None) -> Iterator[_Lines]:
     if why is None or why.verdict == "incomparable":
         return
     # What made steps shorter is no reason to fail.
-    slower = [cause for cause in why.causes if cause.explained_ns > 0]
+    slower = [cause for cause in why.causes if cause.cost_ns > 0]
     is_longer = why.verdict == "regression"
     if slower:
         more = f"s ({units.count(len(slower))})" if len(slower) > 1 else ""
@@ -223,23 +223,23 @@ def _why_lines(why: Diagnosis | None) -> Iterator[_Lines]:
         yield part_lines if parts else (), 5
 
 
-def _rest_of_change(why: Diagnosis, slower: Sequence[Finding]) -> Iterator[str]:
+def _rest_of_change(why: Diagnosis, slower: Sequence[Cause]) -> Iterator[str]:
     """What else the change consists of, so that causes and unexplained time add up to it."""
-    faster = [cause for cause in why.causes if cause.explained_ns < 0]
+    faster = [cause for cause in why.causes if cause.cost_ns < 0]
     other_causes = [*slower[1:], *faster]
     texts = [
-        f"{causes.cause_title(cause)} {signed_ns(cause.explained_ns)}"
+        f"{causes.cause_title(cause)} {signed_ns(cause.cost_ns)}"
         for cause in other_causes[:_MAX_CAUSES]
     ]
     more_causes = other_causes[_MAX_CAUSES:]
     if more_causes:
-        more_ns = sum(cause.explained_ns for cause in more_causes)
+        more_ns = sum(cause.cost_ns for cause in more_causes)
         texts.append(f"{units.count_noun(len(more_causes), 'further causes')} {signed_ns(more_ns)}")
     if texts:
         yield f"Other causes, per step: {', '.join(texts)}."
     unexplained = causes.unexplained_line(why)
     yield unexplained
-    amounts = [cause.explained_ns for cause in (slower[0], *other_causes)]
+    amounts = [cause.cost_ns for cause in (slower[0], *other_causes)]
     if unexplained:
         amounts.append(why.unexplained_ns)
     if len(amounts) > 1:
@@ -247,12 +247,12 @@ def _rest_of_change(why: Diagnosis, slower: Sequence[Finding]) -> Iterator[str]:
         yield f"Sum: {added} = {signed_ns(sum(amounts))} per step."
 
 
-def _cause_line(cause: Finding) -> str:
+def _cause_line(cause: Cause) -> str:
     """A cause with the time it explains: `GPU clock, +4.10 ms per step: kernels are slower`."""
     bounds = "" if cause.interval_ns is None else f" ({units.interval_ns(*cause.interval_ns)})"
     where = f" in {cause.process}" if cause.process else ""
-    explains = f"{signed_ns(cause.explained_ns)} per step{bounds}"
-    name = causes.cause_name(cause.cause)
+    explains = f"{signed_ns(cause.cost_ns)} per step{bounds}"
+    name = causes.cause_name(cause.id)
     return f"{name}{where}, {explains}: {causes.cause_sentence(cause)}".removesuffix(": ")
 
 
@@ -299,10 +299,10 @@ def comment_md(
 
     Sections are in the order of their importance.
     """
-    why = comparison.diagnosis if gate is None else gate.why
+    why = diagnose_comparison(comparison) if gate is None else gate.why
     explored = comparison.exploration
     if explored is not None or why is None:
-        title, headline = "many processes", comparison.headline
+        title, headline = "many processes", comparison_headline(comparison)
         sections = [] if explored is None else list(_exploration_sections(explored))
     else:
         word = causes.verdict_sentence(why)
@@ -381,11 +381,11 @@ def _checks(gate: Gate | None, headline: str) -> Iterator[Section]:
 
 def _subject(comparison: Comparison) -> Section:
     """What was compared: names of files and processes, in which a backtick begins no code."""
-    pairs = [(pair, PairView(pair.pair)) for pair in comparison.pairs]
+    pairs = [(pair, PairView(pair)) for pair in comparison.pairs]
     if len(pairs) == 1:
-        line = subject(pairs[0][1], pairs[0][0].title)
+        line = subject(pairs[0][1], pair_title(pairs[0][0]))
         return Section("subject", "", (Text(short_names(line).replace("`", "'")),))
-    table = pairs_block(pairs, comparison.pair_names, _MAX_PAIRS)
+    table = pairs_block(pairs, pair_names(comparison.all_pairs), _MAX_PAIRS)
     return Section("pairs", table.title, (table,))
 
 
@@ -427,13 +427,14 @@ def _rest(comparison: Comparison, gate: Gate | None, command: Sequence[str]) -> 
     """The largest changes of functions, notes, and how to have all of it."""
     pair_notes: list[str] = []
     if len(comparison.pairs) == 1:
-        report = PairView(comparison.pairs[0].pair)
-        yield from efficiency_section(comparison.pairs[0].efficiency, _MAX_OPERATORS)
+        report = PairView(comparison.pairs[0])
+        yield from efficiency_section(efficiency_change(comparison.pairs[0]), _MAX_OPERATORS)
         table = times_block(report, _MAX_FUNCTIONS)
         if report.comparable and (report.times["base_ns"] != report.times["new_ns"]).any():
             yield Section("times", table.title, (table,))
         pair_notes = notes(report)
-    of_test = () if comparison.diagnosis is None else comparison.diagnosis.notes
+    diagnosis = diagnose_comparison(comparison)
+    of_test = () if diagnosis is None else diagnosis.notes
     every = dict.fromkeys(
         [*(gate.doubts if gate else ()), *of_test, *comparison.notes, *pair_notes]
     )

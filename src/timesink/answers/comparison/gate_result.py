@@ -4,70 +4,45 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from timesink.analyses.statistics.repeats import Decision
-from timesink.answers.comparison.changes import PairView
-from timesink.answers.comparison.pairing import Compared
+from timesink.answers.comparison.naming import check_name, pair_title
 from timesink.answers.comparison.program import AMOUNTS, COUNTS, DEVICE_TIME, PROGRAM, certain_lines
-from timesink.answers.comparison.report import Comparison
-from timesink.comparison.steps.recorded_events import only_the_host_is_slower
+from timesink.comparison.causes.joint_diagnosis import cases_of, diagnose_comparison
+from timesink.comparison.gate.verdict import (
+    FAILED,
+    NOTHING_RECORDED,
+    PASSED,
+    SHOWN_PCT,
+    UNJUDGED,
+    Limit,
+    doubts_of,
+    fewest_steps_of,
+    is_hidden,
+    is_open,
+    is_shown_beyond,
+    outcome_of_runs,
+    runs_needed,
+    step_time_outcome,
+    unseen_pct,
+    what_stayed,
+)
+from timesink.comparison.repeated_runs import Decision
+from timesink.comparison.results import Comparison
 from timesink.comparison.steps.verdict import NARROW, UNEQUAL_WORK
-from timesink.errors import NotFoundError, TimesinkError, UsageError
+from timesink.errors import NotFoundError, TimesinkError
 from timesink.model import units
-from timesink.model.diagnosis import CORRECTED, PLAIN, RECORDED, CycleTime, Diagnosis
-from timesink.model.findings import Finding
-from timesink.model.health import RULES
+from timesink.model.diagnosis import CORRECTED, RECORDED, CycleTime, Diagnosis
+from timesink.model.findings import GateCheck
 from timesink.model.units import change, interval_pct, times
 from timesink.recorder.processes import safe_text
 
-REGRESSION = "regression"
-PASSED, FAILED, UNJUDGED = "passed", "failed", "unjudged"
 EXACT, PRECISE, CYCLE_TIME = "exact", "device time", "cycle time"
 """Kinds of checks that lead: what is certain, what is precise, then how long cycles take."""
 _LEADING = (PROGRAM, *AMOUNTS, COUNTS, DEVICE_TIME)
 _CODES = {PASSED: 0, FAILED: 3, UNJUDGED: 1}
-
-
-@dataclass(frozen=True, slots=True)
-class Limit:
-    """What fails: any certain slow-down, or one by more than some percent in its best estimate.
-
-    Certain is that cycles became longer at all, not that they did by more than that.  What is
-    beyond the limit and not certain is not decided.
-    """
-
-    allowed_pct: float | None = None
-    """None where nothing is allowed."""
-
-    @classmethod
-    def of(cls, text: str) -> Limit:
-        """The limit of an option."""
-        if text.strip().lower() == REGRESSION:
-            return cls()
-        number, is_pct = text.strip().removesuffix("%"), text.strip().endswith("%")
-        try:
-            allowed = float(number)
-        except ValueError:
-            allowed = math.nan
-        # 0.05 may be meant as a share: what is in percent has to say so.
-        if not is_pct or not 0 <= allowed < math.inf:
-            raise UsageError(
-                f"--fail-on {text!r}: neither a regression nor a percentage",
-                "try --fail-on regression, or --fail-on 5%",
-            )
-        return cls(allowed)
-
-    def is_exceeded(self, change_pct: float | None) -> bool:
-        """Whether a certain slow-down is too much, by its best estimate."""
-        return self.allowed_pct is None or (change_pct or 0.0) > self.allowed_pct
-
-    @property
-    def text(self) -> str:
-        """As it is written on the command line."""
-        return REGRESSION if self.allowed_pct is None else f"{self.allowed_pct:g}%"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,7 +53,7 @@ class Gate:
     """What was compared: `normal vs python_stall`."""
     options: str
     """Options that ask for it: `--fail-on 5% --budget limits.toml`; empty where none do."""
-    checks: tuple[Finding, ...]
+    checks: tuple[GateCheck, ...]
     """What is certain first, then what is precise, then cycle time and all else."""
     certain: Mapping[str, str] = field(default_factory=dict)
     """What no check is about, of program, counts and device time."""
@@ -135,7 +110,7 @@ class Gate:
             phrases.append(f"{number} matched nothing (optional)")
         return f"{'; '.join(phrases)}." if phrases else ""
 
-    def of_kind(self, kind: str) -> list[Finding]:
+    def of_kind(self, kind: str) -> list[GateCheck]:
         """Checks of one kind, those that do not pass first."""
         return sorted(
             (check for check in self.checks if check.kind == kind), key=lambda check: check.urgency
@@ -161,16 +136,6 @@ class Gate:
         }
 
 
-_ENDED_EARLY = tuple(RULES[code].title for code in ("lost_recording", "partial_recording"))
-
-
-def doubts_of(notes: Iterable[str]) -> tuple[str, ...]:
-    """The notes that say a recording ended early and holds less than was asked, each once."""
-    return tuple(
-        dict.fromkeys(note for note in notes if any(phrase in note for phrase in _ENDED_EARLY))
-    )
-
-
 # -- from a comparison and budgets to a gate -------------------------------------------------------
 
 _MAX_NAMED = 4
@@ -180,15 +145,7 @@ _WHAT_TO_DO = (
     "meant to do other work, record a new base."
 )
 _SLOW_FIRST = "Skip warm-up when recording (--skip)."
-_MIN_RUNS = 5
-"""Runs of each side that decide anything in turn."""
-_MAX_RUNS = 200
 _IN_TURN = "timesink ab --base '...' --new '...'"
-_SHOWN_PCT = 50.0
-"""A mean of all cycles that grew by more does not pass, where nothing but a regression fails."""
-_TWICE_PCT = 100.0
-_LITTLE = 0.1
-"""Causes that explain a smaller part of a change do not explain it."""
 
 _Case = tuple[Comparison, Diagnosis]
 """One program whose cycles were compared: all its ranks, and one sort of cycle; and why."""
@@ -197,7 +154,7 @@ _Case = tuple[Comparison, Diagnosis]
 def gate_of(
     comparison: Comparison,
     limit: Limit | None = None,
-    budgets: Sequence[Finding] = (),
+    budgets: Sequence[GateCheck] = (),
     *,
     options: str = "",
     command: Sequence[str] = (),
@@ -207,16 +164,20 @@ def gate_of(
     Without a `limit` cycle time is shown, and fails nothing; budgets do.  Of several ranks or
     processes the run as a whole counts; cases and sorts of cycles each for itself.
     """
-    cases = [(case, case.diagnosis) for case in comparison.cases if case.diagnosis is not None]
+    cases = [
+        (case, why)
+        for case in cases_of(comparison)
+        if (why := diagnose_comparison(case)) is not None
+    ]
     if not cases:
         raise NotFoundError("there is no pair of processes to judge", "give BASE and NEW, two runs")
     several = len(cases) > 1
     is_budgeted = any(budget.name == "cycle max_increase" for budget in budgets)
     checks = []
     for case, why in cases:
-        title, text = case.pairs[0].title, sentence(why, limit, is_budgeted=is_budgeted)
-        outcome = _outcome(why, limit)
-        plain = case.pairs[0].pair.plain
+        name, text = pair_title(case.pairs[0]), sentence(why, limit, is_budgeted=is_budgeted)
+        outcome = step_time_outcome(why, limit)
+        plain = case.pairs[0].plain
         if plain is not None and plain.decision is not None and why.cycle_time.outcome:
             outcome, text = _of_several_runs(why, plain.decision, limit)
         elif limit is not None and (unequal := _unequal(case)) and why.verdict != "incomparable":
@@ -224,12 +185,12 @@ def gate_of(
         elif limit is not None and outcome == FAILED and (same := same_program(case, why, limit)):
             outcome, text = UNJUDGED, f"{text} {same}"
         checks.append(
-            Finding(
+            GateCheck(
                 CYCLE_TIME,
-                f"{title}: {text}" if several else text,
-                cost_ns=why.judged_time.new_ns,
-                name=case.pairs[0].check_name if several else "cycle time",
-                outcome=outcome,
+                f"{name}: {text}" if several else text,
+                check_name(case.pairs[0]) if several else "cycle time",
+                outcome,
+                time_ns=why.judged_time.new_ns,
                 counts=limit is not None,
             )
         )
@@ -240,11 +201,13 @@ def gate_of(
     # What is known of the test, of what was left out, and of the recordings.
     notes = [*(note for _, why in cases for note in why.notes), *comparison.notes]
     for pair in comparison.pairs:
-        for role in (pair.pair.base, pair.pair.new):
+        for role in (pair.base, pair.new):
             notes += [f"{role.label}: {note}" for note in role.notes]
     doubts = doubts_of(notes)
     return Gate(
-        subject=units.join_names([case.pairs[0].title for case, _ in cases], _MAX_NAMED, "; "),
+        subject=units.join_names(
+            [pair_title(case.pairs[0]) for case, _ in cases], _MAX_NAMED, "; "
+        ),
         options=options,
         checks=(*signals, *checks, *other_budgets, _recordings(comparison, doubts)),
         certain=_certain(first, signal_names, several=several),
@@ -259,18 +222,18 @@ def gate_of(
 def _of_several_runs(why: Diagnosis, decision: Decision, limit: Limit | None) -> tuple[str, str]:
     """What several runs a side say: they decide it, or need more of them."""
     allowed = None if limit is None else limit.allowed_pct or None
-    beyond = decision.is_beyond(allowed)
+    outcome = outcome_of_runs(decision, limit)
     reason = why.reason if allowed is None else f"{why.reason} Limit: {allowed:g} %."
-    if beyond is None and decision.outcome != "undecided":
+    if outcome == UNJUDGED and decision.outcome != "undecided":
         reason = f"{reason} More than the limit is not ruled out: more alternating runs decide."
-    return {True: FAILED, False: PASSED, None: UNJUDGED}[beyond], reason
+    return outcome, reason
 
 
 def _certain(case: _Case, signal_names: frozenset[str], *, several: bool) -> dict[str, str]:
     """What is certain of one case, with its title where there are others."""
     lines = certain_lines(case[0].pairs[0], case[1], signal_names)
-    title = case[0].pairs[0].title
-    return {name: f"{title}: {line}" for name, line in lines.items()} if several else lines
+    about = pair_title(case[0].pairs[0])
+    return {name: f"{about}: {line}" for name, line in lines.items()} if several else lines
 
 
 def gate_of_error(
@@ -279,20 +242,11 @@ def gate_of_error(
     """The gate of runs that could not be compared at all."""
     hint = f" (hint: {error.hint})" if error.hint else ""
     text = f"{error.message}{hint}"
-    check = Finding(CYCLE_TIME, text, name=CYCLE_TIME, outcome=UNJUDGED)
+    check = GateCheck(CYCLE_TIME, text, CYCLE_TIME, UNJUDGED)
     return Gate(subject, options, (check,), command=tuple(command))
 
 
-def _outcome(why: Diagnosis, limit: Limit | None) -> str:
-    allowed = limit or Limit()
-    is_open = limit is not None and _is_open(why, limit)
-    if why.verdict == "incomparable" or is_open or _is_hidden(why, allowed):
-        return UNJUDGED
-    is_longer = why.verdict == "regression"
-    return FAILED if is_longer and allowed.is_exceeded(why.judged_time.tested_pct) else PASSED
-
-
-def _recordings(comparison: Comparison, doubts: Sequence[str]) -> Finding:
+def _recordings(comparison: Comparison, doubts: Sequence[str]) -> GateCheck:
     """That what was given could be read and is whole.
 
     What could not be read, or has no partner, makes the whole uncertain; what ended early is shown,
@@ -311,49 +265,10 @@ def _recordings(comparison: Comparison, doubts: Sequence[str]) -> Finding:
         )
     outcome = UNJUDGED if lost or doubts else PASSED
     counts = bool(lost) or not doubts
-    return Finding("recordings", text, name="recordings", outcome=outcome, counts=counts)
+    return GateCheck("recordings", text, "recordings", outcome, counts=counts)
 
 
 # -- why cycle time passes or does not, in words --------------------------------------------------
-
-
-def _is_hidden(why: Diagnosis, limit: Limit) -> bool:
-    """Whether most cycles certainly take too long, and slow first ones of the base outweigh it."""
-    steady = why.judged_time.steady
-    if why.verdict != "no_change" or steady is None or steady.interval_ns is None:
-        return False
-    return steady.interval_ns[0] > 0 and limit.is_exceeded(steady.change_pct)
-
-
-def _is_open(why: Diagnosis, limit: Limit) -> bool:
-    """Whether an estimate is beyond the limit, and noise may make as much of it.
-
-    Where nothing is allowed, what is worth a word counts: any two runs differ by a little.
-    """
-    allowed = limit.allowed_pct or 100 * NARROW
-    is_tested_beyond = (why.judged_time.tested_pct or 0.0) > allowed
-    unsure = is_tested_beyond or _is_wide(why, limit)
-    return (why.verdict == "no_change" and unsure) or _is_shown_beyond(why, limit)
-
-
-def _is_wide(why: Diagnosis, limit: Limit) -> bool:
-    """Whether more than a limit cannot be ruled out of cycles in which no change is certain."""
-    bounds = why.judged_time.tested_interval_pct
-    return bool(limit.allowed_pct) and bounds is not None and bounds[1] > (limit.allowed_pct or 0)
-
-
-def _is_shown_beyond(why: Diagnosis, limit: Limit) -> bool:
-    """Whether the mean of all cycles is beyond the limit, and the cycles tested may be as well.
-
-    Whatever was tested, nothing passes whose mean cycle is more than twice as long.
-    """
-    lengths, allowed = why.judged_time, limit.allowed_pct or _SHOWN_PCT
-    if why.verdict not in {"no_change", "regression"}:
-        return False
-    change_pct = lengths.change_pct or 0.0
-    bounds = lengths.tested_interval_pct
-    is_open = bounds is None or bounds[1] > allowed or change_pct > _TWICE_PCT
-    return (lengths.tested_pct or 0.0) <= allowed < change_pct and is_open
 
 
 def _runs(lengths: CycleTime) -> str:
@@ -366,17 +281,10 @@ def _runs(lengths: CycleTime) -> str:
 
 def runs_told(half: float, distance: float) -> str:
     """How many runs would decide, and how: by half an interval and how far off its middle is."""
-    many = max(_MIN_RUNS, math.ceil((half / distance) ** 2) if distance else 0)
-    if many > _MAX_RUNS:
+    many = runs_needed(half, distance)
+    if many is None:
         return f"More alternating runs may decide: {_IN_TURN}."
     return f"About {units.count(many)} alternating runs each would decide: {_IN_TURN}."
-
-
-def _unequal(case: Comparison) -> str:
-    """That cycles hold other work, and could not be put together until they do; else empty."""
-    pairs = [pair.pair for pair in case.pairs if not pair.pair.workload.comparable]
-    reasons = [pair.workload.reasons[:1] for pair in pairs if pair.equal_work is None]
-    return " ".join([UNEQUAL_WORK, *reasons[0]]) if reasons else ""
 
 
 def same_program(case: Comparison, why: Diagnosis, limit: Limit) -> str:
@@ -384,41 +292,28 @@ def same_program(case: Comparison, why: Diagnosis, limit: Limit) -> str:
 
     Empty where that is not so, or where causes alone go beyond the limit.
     """
-    if why.is_without_overhead and why.verdict == "regression":
-        # Device time says so for certain.
+    unchanged = what_stayed(case, why, limit)
+    if unchanged is None:
         return ""
-    lengths = why.cycle_time
-    explained = sum(max(cause.explained_ns, 0.0) for cause in why.causes)
-    least = _LITTLE * (lengths.new_ns - lengths.base_ns)
-    explained_pct = 100 * explained / lengths.base_ns if lengths.base_ns else 0.0
-    if explained > least and limit.is_exceeded(explained_pct):
-        return ""
-    device = [only_the_host_is_slower(PairView(pair.pair).pair.times) for pair in case.pairs]
-    device_times = [time_pair for time_pair in device if time_pair is not None]
-    if device_times and len(device_times) == len(device):
-        took = times(*(sum(side) / len(device_times) for side in zip(*device_times, strict=True)))
-        same = f"device time ({took} per step) and call counts are unchanged"
-    elif all(_runs_on_the_host_alone(pair) for pair in case.pairs):
-        same = "the recorded calls are the same"
-    elif lengths.by == PLAIN and why.program is None:
+    if unchanged == NOTHING_RECORDED:
         return (
             "Not decided: only step times of one run each were recorded, and a slower machine "
-            f"looks the same as slower code. {_runs(lengths)}"
+            f"looks the same as slower code. {_runs(why.cycle_time)}"
         )
-    else:
-        return ""
+    same = "the recorded calls are the same"
+    if not isinstance(unchanged, str):
+        same = f"device time ({times(*unchanged)} per step) and call counts are unchanged"
     return (
         f"Not decided: {same}; only the host was slower. Host speed varies between runs of the "
-        f"same program, so this alone is no regression of the code. {_runs(lengths)}"
+        f"same program, so this alone is no regression of the code. {_runs(why.cycle_time)}"
     )
 
 
-def _runs_on_the_host_alone(pair: Compared) -> bool:
-    """Whether the program is the same for sure, and nothing of it ran on a device."""
-    program = pair.diagnosis.program
-    if program is None or not (program.same and program.certain):
-        return False
-    return not program.device_time.base_ns and not program.device_time.new_ns
+def _unequal(case: Comparison) -> str:
+    """That cycles hold other work, and could not be put together until they do; else empty."""
+    pairs = [pair for pair in case.pairs if not pair.workload.comparable]
+    reasons = [pair.workload.reasons[:1] for pair in pairs if pair.equal_work is None]
+    return " ".join([UNEQUAL_WORK, *reasons[0]]) if reasons else ""
 
 
 def sentence(why: Diagnosis, limit: Limit | None, *, is_budgeted: bool = False) -> str:
@@ -495,14 +390,14 @@ def _without_step_time(why: Diagnosis) -> str | None:
 
 def doubt(why: Diagnosis, limit: Limit) -> str:
     """Why a change that is not certain is not decided; empty where it is."""
-    if _is_hidden(why, limit):
+    if is_hidden(why, limit):
         steady = _steady_told(why)
         return f"{steady}. Not decided: the mean contradicts most steps. {_SLOW_FIRST}"
-    if not _is_open(why, limit):
+    if not is_open(why, limit):
         return ""
-    lengths, is_beyond_limit = why.judged_time, _is_shown_beyond(why, limit)
+    lengths, is_beyond_limit = why.judged_time, is_shown_beyond(why, limit)
     estimate = f"{_steady_told(why)}. " if _differs(lengths) else ""
-    allowed = limit.allowed_pct or (_SHOWN_PCT if is_beyond_limit else 100 * NARROW)
+    allowed = limit.allowed_pct or (SHOWN_PCT if is_beyond_limit else 100 * NARROW)
     runs = _runs(lengths)
     bounds = lengths.tested_interval_pct
     if not is_beyond_limit and bounds is not None and (lengths.tested_pct or 0.0) <= allowed:
@@ -554,15 +449,6 @@ def _beyond(why: Diagnosis, limit: Limit) -> str:
 # -- which changes two runs can show at all -------------------------------------------------------
 
 
-def unseen_pct(lengths: CycleTime) -> float | None:
-    """Changes below this are lost in noise: half the width of the interval of what is tested.
-
-    A true change of this size is found every other time.  None where there is no interval.
-    """
-    bounds = lengths.tested_interval_pct
-    return None if bounds is None else (bounds[1] - bounds[0]) / 2
-
-
 def _unseen(cases: Sequence[_Case], limit: Limit | None) -> str:
     """Which changes a verdict of no change cannot rule out, of the case that shows least.
 
@@ -576,14 +462,8 @@ def _unseen(cases: Sequence[_Case], limit: Limit | None) -> str:
     if not candidates:
         return ""
     smallest, case, diagnosis = max(candidates, key=lambda candidate: candidate[0])
-    # Cycles of either side, of the process that has fewest.
-    lengths = [PairView(pair.pair).pair.cycle_times for pair in case.pairs]
-    fewest = (
-        min(len(length.base_ns) for length in lengths),
-        min(len(length.new_ns) for length in lengths),
-    )
-    text = unseen(smallest, limit, fewest, by=diagnosis.judged_time.by)
-    return f"{case.pairs[0].title}: {text}" if len(cases) > 1 else text
+    text = unseen(smallest, limit, fewest_steps_of(case), by=diagnosis.judged_time.by)
+    return f"{pair_title(case.pairs[0])}: {text}" if len(cases) > 1 else text
 
 
 def unseen(

@@ -10,6 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import polars as pl
 
@@ -22,7 +23,7 @@ from timesink.analyses.statistics.change_points import (
 from timesink.answers.comparison.history_rows import Commit, HistoryRow, bisect_lines, history_rows
 from timesink.answers.views import listed_table
 from timesink.comparison.gate.baseline_store import reference
-from timesink.comparison.results import SIGNALS, SignalName
+from timesink.comparison.signals import SIGNALS, SignalName
 from timesink.errors import UsageError
 from timesink.formats.small_files import encode_json
 from timesink.model import units
@@ -104,8 +105,7 @@ class LevelChange:
         return f"{title} {verb} by {units.percent(abs(self.change_pct))} ({self.values})"
 
 
-@dataclass(frozen=True, slots=True)
-class SignalSeries:
+class SignalSeries(msgspec.Struct, frozen=True):
     """One signal of the rows of one machine, as far as they tell it."""
 
     signal: str

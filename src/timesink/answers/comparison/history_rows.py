@@ -12,16 +12,14 @@ import shlex
 import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
 import msgspec
 import numpy as np
+from msgspec import structs
 
-from timesink.analyses.statistics.repeats import timed_runs
-from timesink.answers.comparison.repeated import expand_paths
-from timesink.answers.comparison.report import members_of
 from timesink.comparison.gate.baseline_store import (
     FolderStore,
     checked_name,
@@ -31,11 +29,13 @@ from timesink.comparison.gate.baseline_store import (
     store_at,
 )
 from timesink.comparison.inputs import SideReadOptions, find_side
-from timesink.comparison.reading import Runs, read_sides
-from timesink.comparison.results import Signals, signals_of
+from timesink.comparison.reading import RunReader, processes_of, read_sides
+from timesink.comparison.repeated import expand_paths
+from timesink.comparison.repeated_runs import timed_runs
+from timesink.comparison.signals import Signals, signals_of
 from timesink.errors import NotFoundError, UnreadableError, UsageError
-from timesink.formats import SERIES
 from timesink.formats.small_files import DamagedError, decode_small_json
+from timesink.formats.stored_names import SERIES
 from timesink.model.diagnosis import PLAIN, RECORDED
 from timesink.model.recorded_run import RecordedRun
 from timesink.model.units import count_noun, join_names
@@ -52,8 +52,7 @@ _BETWEEN = "\x1f"
 _SUMMED = ("launches", "syncs", "copied_bytes", "device_ns")
 
 
-@dataclass(frozen=True, slots=True)
-class MeasuredRun:
+class MeasuredRun(msgspec.Struct, frozen=True):
     """What one run says of its version of the program; None for what it does not tell."""
 
     name: str
@@ -73,7 +72,7 @@ class MeasuredRun:
     processor: str | None = None
     cores: float | None = None
     devices: tuple[str, ...] = ()
-    versions: Mapping[str, str] = field(default_factory=dict)
+    versions: Mapping[str, str] = msgspec.field(default_factory=dict)
     command: tuple[str, ...] = ()
 
     @property
@@ -100,8 +99,7 @@ class Commit:
         return self.sha[:10]
 
 
-@dataclass(frozen=True, slots=True)
-class AddedRuns:
+class AddedRuns(msgspec.Struct, frozen=True):
     """Runs that were added to a commit at once: the content of a file."""
 
     schema: str
@@ -110,8 +108,7 @@ class AddedRuns:
     runs: tuple[MeasuredRun, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryRow:
+class HistoryRow(msgspec.Struct, frozen=True):
     """All runs of one commit on one machine."""
 
     commit: Commit
@@ -191,7 +188,7 @@ def _with_devices(measured: Sequence[MeasuredRun]) -> tuple[MeasuredRun, ...]:
     """Runs with the devices that others of the same host name: without counters they name none."""
     named = {(run.processor, run.cores): run.devices for run in measured if run.devices}
     return tuple(
-        replace(run, devices=run.devices or named.get((run.processor, run.cores), ()))
+        structs.replace(run, devices=run.devices or named.get((run.processor, run.cores), ()))
         for run in measured
     )
 
@@ -214,7 +211,7 @@ def measured_runs(run: str | Path, reading: SideReadOptions) -> Iterator[Measure
     if NEW in ab.timelines():
         # Its cycles were not timed in turn with the others: counts alone.
         timeline_run = _measure_run(folder / ab.timelines()[NEW], reading)
-        yield replace(timeline_run, cycles=0, cycle_ns=None, mean_ns=None)
+        yield structs.replace(timeline_run, cycles=0, cycle_ns=None, mean_ns=None)
 
 
 def _measure_run(folder: Path, reading: SideReadOptions) -> MeasuredRun:
@@ -231,15 +228,15 @@ def _measure_run(folder: Path, reading: SideReadOptions) -> MeasuredRun:
             )
         return _with_recorded(MeasuredRun(folder.name), recorded)
     side = find_side(folder, None)
-    (read,), _, _ = read_sides(Runs(reading), [side.sources])
-    signals = _together([signals_of(member.role) for member in members_of(read)])
+    (read,), _, _ = read_sides(RunReader(reading), [side.sources])
+    signals = _together([signals_of(member) for member in processes_of(read)])
     facts = facts_of(read)
     measured_run = MeasuredRun(
         folder.name,
-        cycles=max((member.role.cycles for member in members_of(read)), default=0),
+        cycles=max((member.cycles for member in processes_of(read)), default=0),
         by=RECORDED,
         cycle_ns=signals.cycle_ns,
-        mean_ns=max((member.role.mean_cycle_ns for member in members_of(read)), default=None),
+        mean_ns=max((member.mean_cycle_ns for member in processes_of(read)), default=None),
         **{name: getattr(signals, name) for name in _SUMMED},
         peak_memory_bytes=signals.peak_memory_bytes,
         program=signals.program,
@@ -255,11 +252,11 @@ def _with_recorded(measured_run: MeasuredRun, recorded: RecordedRun) -> Measured
     """A run with what its recorder says; unprofiled steps tell its speed, where there are any."""
     for timed in timed_runs(recorded, measured_run.name):
         cycles = len(timed.cycles_ns)
-        measured_run = replace(
+        measured_run = structs.replace(
             measured_run, by=PLAIN, cycles=cycles, cycle_ns=timed.typical_ns, mean_ns=timed.mean_ns
         )
     devices = tuple(sorted({device.name for device in recorded.devices if device.name}))
-    return replace(
+    return structs.replace(
         measured_run,
         started_us=recorded.started_us,
         processor=recorded.host.cpu,

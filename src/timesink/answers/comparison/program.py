@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict
 from typing import Any
 
+import msgspec
 import polars as pl
-from msgspec import structs
+from msgspec.structs import replace
 
 from timesink.answers.comparison.causes import cause_name, lower_first
-from timesink.answers.comparison.pairing import Compared
 from timesink.answers.views import listed_table
-from timesink.comparison.results import Signals, signals_of
+from timesink.comparison.results import Pair
+from timesink.comparison.signals import Signals, signals_of
 from timesink.model import units
 from timesink.model.diagnosis import CycleKinds, Diagnosis, ProgramChange, ProgramEdit
 from timesink.model.schema import HOST_DEVICE
@@ -71,7 +72,7 @@ def _host_change(*, longer: bool, why: Diagnosis | None) -> str:
     placed = [
         cause
         for cause in causes
-        if cause.cause == "host_code" and cause.place and (cause.cost_ns > 0) == longer
+        if cause.id == "host_code" and cause.place and (cause.cost_ns > 0) == longer
     ]
     if placed and why is not None:
         before, after = why.cycle_time.parted_ns
@@ -176,7 +177,7 @@ def edits_blocks(diagnosis: Diagnosis, id_: str = "edits") -> Iterator[Table]:
     """
     change, has_causes = diagnosis.program, diagnosis.verdict != "incomparable"
     if change is not None and change.edits:
-        yield structs.replace(edits_block(change, has_causes=has_causes), id=id_)
+        yield replace(edits_block(change, has_causes=has_causes), id=id_)
 
 
 def program_section(
@@ -267,7 +268,7 @@ def tree_block(
         new,
         0,
     )
-    tree = structs.replace(tree, total=len(tree.seen))
+    tree = replace(tree, total=len(tree.seen))
     return tree if most is None else first_nodes(tree, most)
 
 
@@ -374,8 +375,7 @@ _NO_DEVICE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ExactAmount:
+class ExactAmount(msgspec.Struct, frozen=True):
     """An exact signal, as sentences speak of it."""
 
     signal: str
@@ -423,13 +423,13 @@ AMOUNTS: Mapping[str, ExactAmount] = {
 """Exact signals by the keys of their limits."""
 
 
-def signals_of_pair(pair: Compared) -> tuple[Signals, Signals]:
+def signals_of_pair(pair: Pair) -> tuple[Signals, Signals]:
     """The signals of both sides, of all devices."""
-    full_pair = pair.full_pair or pair.pair
+    full_pair = pair.whole
     return signals_of(full_pair.base), signals_of(full_pair.new)
 
 
-def certain_lines(pair: Compared, why: Diagnosis, signal_names: frozenset[str]) -> dict[str, str]:
+def certain_lines(pair: Pair, why: Diagnosis, signal_names: frozenset[str]) -> dict[str, str]:
     """What is certain and precise of two runs, but for limits that are `signal_names` about."""
     if why.program is None or why.verdict == "incomparable":
         return {}

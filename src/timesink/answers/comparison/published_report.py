@@ -12,12 +12,13 @@ from rich.console import Group
 
 from timesink.answers.comparison import causes, rank_sets, values
 from timesink.answers.comparison.changes import PairView, family_names, known_amounts, known_load
+from timesink.answers.comparison.naming import pair_title
 from timesink.answers.comparison.program import edits_blocks, opening_lines, without_edits
-from timesink.answers.comparison.report import Comparison
+from timesink.answers.comparison.rank_sets import comparison_headline
 from timesink.answers.comparison.sentences import both_labels, notes, summary_sentences
 from timesink.answers.views import parts_of
-from timesink.comparison.exploration.groups import Exploration
-from timesink.comparison.results import KeyFinding, Pair
+from timesink.comparison.causes.diagnosis import diagnose
+from timesink.comparison.results import Comparison, Exploration, KeyFinding, Pair
 from timesink.comparison.steps.verdict import either_p
 from timesink.model import units
 from timesink.model.diagnosis import Diagnosis
@@ -39,7 +40,7 @@ def comparison_md(comparison: Comparison) -> str:
     if comparison.exploration is not None:
         return _exploration_md(comparison, comparison.exploration)
     rank_reports = filter(None, [ranks_md(comparison)])
-    reports = [pair_md(pair.pair, pair.title, pair.diagnosis) for pair in comparison.pairs]
+    reports = [pair_md(pair, pair_title(pair), diagnose(pair)) for pair in comparison.pairs]
     return "\n\n".join([*rank_reports, *reports, *_notes(comparison)])
 
 
@@ -298,7 +299,7 @@ def _exploration_md(comparison: Comparison, exploration: Exploration) -> str:
     )
     blocks = [
         "# Exploratory Performance Comparison",
-        f"**{in_line(comparison.headline)}**",
+        f"**{in_line(comparison_headline(comparison))}**",
         "## 1. Overview",
         markdown_table(
             ("Role", "Cycles", "Avg Cycle Time (us)", "File", "PID", "Cluster"),
@@ -315,7 +316,7 @@ def _exploration_md(comparison: Comparison, exploration: Exploration) -> str:
         bullets(rank_sets.left_out(exploration))
         or ("" if exploration.pairs else "All roles are alike."),
         *(
-            pair_md(pair.pair, both_labels(pair.pair), pair.diagnosis, demoted=2)
+            pair_md(pair, both_labels(pair), diagnose(pair), demoted=2)
             for pair in comparison.all_pairs
         ),
         *_notes(comparison),

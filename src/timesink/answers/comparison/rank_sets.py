@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
 
 import polars as pl
 
-from timesink.analyses.ranks import RankSet
-from timesink.analyses.ranks.own_time import ranges_of, the_ranks
+from timesink.analyses.ranks.own_time import ranges_of
 from timesink.answers.comparison.causes import (
     TONES,
     attributed_part,
@@ -17,162 +15,31 @@ from timesink.answers.comparison.causes import (
     paragraphs,
 )
 from timesink.answers.comparison.changes import ROLES, PairView, pair_blocks
-from timesink.answers.comparison.pairing import Compared
 from timesink.answers.comparison.sentences import headline, summary_sentences
 from timesink.answers.views import listed_table, parts_of
-from timesink.comparison.exploration.groups import Exploration
-from timesink.comparison.inputs import RunInput
-from timesink.comparison.rank_changes import RankChanges, StragglerChange, compare_ranks
-from timesink.comparison.results import Pair
-from timesink.errors import UnreadableError
+from timesink.comparison.rank_changes import late_together, wait_told, whose
+from timesink.comparison.results import Comparison, Exploration, Pair, RankChanges, StragglerChange
 from timesink.model import units
-from timesink.model.diagnosis import Diagnosis
-from timesink.model.findings import CAUSES, Evidence, Finding
 from timesink.model.units import brief_ns, count_noun, digits, signed_ns
 from timesink.output.blocks import Attribution, Block, Section, Table
 from timesink.output.names import short_names
 from timesink.output.tables import attribution_table
-from timesink.rules.communication import advice_on, why_late
+from timesink.rules.communication import why_late
 
-ALL_PAIRS = 16
-"""Ranks of a side up to which every rank is compared with itself in full ..."""
-MAX_PAIRS = 8
-"""... and of how many that stand for the others of a larger run."""
-
-
-def may_be_sets(base: RunInput, new: RunInput) -> bool:
-    """Whether both sides are several recordings of one run, none of which is open or a table."""
-    return all(
-        len(side.sources) > 1
-        and len({source.recording.run for source in side.sources}) == 1
-        and not any(source.is_table or source.is_export or source.trace for source in side.sources)
-        for side in (base, new)
-    )
-
-
-def compared_sets(read: Callable[[], Iterable[RankSet]]) -> tuple[RankChanges | None, list[str]]:
-    """What changed between two runs; None, and why, where they are not two runs of ranks.
-
-    That the engine cannot work is an error: what it was asked for is not to be done without it.
-    """
-    try:
-        base, new = read()
-    except UnreadableError as error:
-        return None, [f"the ranks are not compared as one run: {error.message}"]
-    unrelated = [len(ranks.runs) for ranks in (base, new) if len(ranks.runs) > 1]
-    if unrelated:
-        many = " and ".join(f"{runs} runs" for runs in unrelated)
-        why = f"they belong to {many}"
-        return None, [f"recordings are compared one by one: {why}; name one run each"]
-    if not all(len(side.ranks) > 1 and side.communicates for side in (base, new)):
-        return None, []
-    return compare_ranks(base, new), []
-
-
-# -- those that stand for the others ---------------------------------------------------------------
-
-
-def representatives(changes: RankChanges) -> list[int]:
-    """Ranks to be compared in full: stragglers and odd ones of both sides, then usual ones."""
-    groups = [group for side in (changes.new, changes.base) for group in side.groups]
-    usual = [group.representative for group in groups if not group.odd]
-    by_interest = [
-        # A usual one of the new run is always there: what is odd shows beside it.
-        *usual[:1],
-        # Of those who are late for one reason together, one is enough.
-        *(together[0].rank for together in late_together(changes)),
-        *(group.representative for group in groups if group.odd),
-        *usual,
-    ]
-    common = set(changes.common)
-    return sorted([rank for rank in dict.fromkeys(by_interest) if rank in common][:MAX_PAIRS])
-
-
-def only_ranks(side: RunInput, ranks: RankSet, chosen: Sequence[int]) -> RunInput:
-    """The recordings of some ranks."""
-    places = {ranks.ranks[rank].about.source for rank in chosen}
-    sources = (
-        source
-        for source in side.sources
-        if places & {str(source.recording.path), source.recording.source}
-    )
-    return replace(side, sources=tuple(sources))
-
-
-def chosen_note(changes: RankChanges, chosen: Sequence[int]) -> str:
-    """That a few ranks stand for all of them."""
-    many = count_noun(len(changes.common), "ranks")
-    return (
-        f"of {many}, ranks {ranges_of(chosen)} are compared in full and stand for the others "
-        "(stragglers first); --rank N compares another one"
-    )
-
-
-# -- new stragglers among the causes of a change, so that a gate, a comment or a page shows them ---
-
-_EXPLAINED = 0.5
-"""A straggler is known already where causes of its process explain this part of its cost."""
-_MAX_RANKS_NAMED = 3
-_STATES = ("new", "worse")
-_REPORTED_STATES = (*_STATES, "gone")
+_REPORTED_STATES = ("new", "worse", "gone")
 _MAX_SHOWN = 2
-
-
-def with_stragglers(diagnosis: Diagnosis, changes: RankChanges, *, of_all: bool) -> Diagnosis:
-    """A diagnosis of pairs with the stragglers that came or became worse.
-
-    `of_all` says that every rank was compared in full; otherwise the verdict is that of the steps
-    of all ranks, not of those that stand for them.
-    """
-    judged = diagnosis
-    if not of_all:
-        judged = replace(
-            diagnosis, verdict=changes.verdict, reason=changes.reason, cycle_time=changes.step_time,
-            corrected=None, is_without_overhead=False,
-        )  # fmt: skip
-    change = judged.cycle_time.new_ns - judged.cycle_time.base_ns
-    late = [group for group in late_together(changes) if group[0].state in _STATES]
-    named = {f"rank {straggler.rank}" for group in late for straggler in group}
-    # That somebody is late is all that pairs know of it.
-    other_causes = [
-        cause for cause in judged.causes if cause.cause != "straggler" or cause.process not in named
-    ]
-    left = change - sum(cause.explained_ns for cause in other_causes)
-    new: list[Finding] = []
-    for together in late[:_MAX_RANKS_NAMED]:
-        first = max(together, key=lambda straggler: straggler.new_ns)
-        names = {f"rank {straggler.rank}" for straggler in together}
-        explained_ns = sum(cause.explained_ns for cause in other_causes if cause.process in names)
-        more = first.new_ns - first.base_ns
-        if explained_ns >= _EXPLAINED * more:
-            continue
-        explained = max(min(more, left), 0.0)
-        left -= explained
-        who = whose(together)
-        new.append(
-            Finding(
-                first.cause if first.cause in CAUSES else "straggler",
-                cost_sentence(together),
-                advice_on(first.cause, who, several=len(together) > 1),
-                cost_ns=explained,
-                evidence=tuple(Evidence("cycle", text, side="new") for text in first.evidence),
-                claims=(("exposed_communication", explained),) if explained else (),
-                process=who,
-            )
-        )
-    if not new:
-        return replace(judged, causes=tuple(other_causes))
-    causes = sorted([*other_causes, *new], key=lambda cause: -abs(cause.explained_ns))
-    explained = sum(cause.explained_ns for cause in causes)
-    return replace(judged, causes=tuple(causes), unexplained_ns=change - explained)
-
 
 # -- in words --------------------------------------------------------------------------------------
 
 
-def rank_headline(pairs: Sequence[Compared], changes: RankChanges, *, has_all_ranks: bool) -> str:
-    """What became of steps, and which stragglers came, went or became worse."""
-    lead = headline(pairs, None) if has_all_ranks else steps_sentence(changes)
+def comparison_headline(comparison: Comparison) -> str:
+    """The answer in a few sentences: of ranks, what became of steps and which stragglers."""
+    changes = comparison.ranks
+    if changes is None:
+        return headline(comparison.pairs, comparison.exploration)
+    lead = steps_sentence(changes)
+    if comparison.has_all_ranks:
+        lead = headline(comparison.pairs, None)
     return " ".join([lead, *list(straggler_sentences(changes))[:_MAX_SHOWN]])
 
 
@@ -192,26 +59,6 @@ def straggler_sentences(changes: RankChanges) -> Iterator[str]:
             yield _straggler_sentence(together)
 
 
-def late_together(changes: RankChanges) -> list[list[StragglerChange]]:
-    """Stragglers in one state and for one reason, by the groups of ranks they are in."""
-    groups = {
-        (side, rank): group.group
-        for side, ranks in (("new", changes.new), ("base", changes.base))
-        for group in ranks.groups
-        for rank in group.ranks
-    }
-    parts: dict[tuple[str, str, str], list[StragglerChange]] = {}
-    for straggler in changes.stragglers:
-        group = groups.get(("base" if straggler.state == "gone" else "new", straggler.rank), "")
-        parts.setdefault((straggler.state, straggler.cause, group), []).append(straggler)
-    return list(parts.values())
-
-
-def whose(together: Sequence[StragglerChange]) -> str:
-    """The ranks in words."""
-    return the_ranks([straggler.rank for straggler in together], most=None)
-
-
 def _straggler_sentence(together: Sequence[StragglerChange]) -> str:
     """Who is late, why, and what it costs."""
     first, several = together[0], len(together) > 1
@@ -223,23 +70,7 @@ def _straggler_sentence(together: Sequence[StragglerChange]) -> str:
         return f"{who} no longer {'stragglers' if several else 'a straggler'} {was}."
     state = f"{'' if several else 'a '}{first.state} straggler{'s' * several}"
     why = why_late(first.cause, several=several)
-    return f"{who} {state}: {why}. The others wait {_wait(together, costs)}."
-
-
-def _wait(together: Sequence[StragglerChange], worst: StragglerChange) -> str:
-    """How long others wait for the worst of them now, and did before."""
-    before = f" ({brief_ns(worst.base_ns)} before)" if worst.state == "worse" else ""
-    return f"{'up to ' * (len(together) > 1)}{brief_ns(worst.new_ns)} per step{before}"
-
-
-def cost_sentence(together: Sequence[StragglerChange]) -> str:
-    """What stragglers cost now, and why, where they are named already."""
-    several = len(together) > 1
-    costs = max(together, key=lambda straggler: straggler.new_ns)
-    delay = ("now " if costs.state == "new" else "") + ("delay" if several else "delays")
-    why = why_late(costs.cause, several=several)
-    who = whose(together).capitalize()
-    return f"{who} {delay} the others by {_wait(together, costs)}: {why}."
+    return f"{who} {state}: {why}. The others wait {wait_told(together, costs)}."
 
 
 APART = "How each differs from {}, the largest"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from timesink.analyses.statistics import ALPHA
+from timesink.analyses.statistics.significance import ALPHA
 from timesink.answers.comparison.causes import (
     VERDICTS,
     cause_name,
@@ -20,18 +20,19 @@ from timesink.answers.comparison.causes import (
     verdict_sentence,
 )
 from timesink.answers.comparison.changes import Change, PairView, counters_meanwhile
-from timesink.answers.comparison.pairing import Compared, pair_names, processes
+from timesink.answers.comparison.naming import pair_names, processes
 from timesink.answers.comparison.program import program_lines
+from timesink.comparison.causes.diagnosis import diagnose
 from timesink.comparison.results import Pair
 from timesink.comparison.steps.verdict import NO_LENGTHS, UNEQUAL_WORK, step_time_sentence
 from timesink.model import units
 from timesink.model.diagnosis import Diagnosis
-from timesink.model.findings import Finding
+from timesink.model.findings import Cause
 from timesink.model.schema import HOST_DEVICE
 from timesink.output.names import LONGEST_NAME, cut_middle
 
 if TYPE_CHECKING:
-    from timesink.comparison.exploration.groups import Exploration
+    from timesink.comparison.results import Exploration
 
 _MAX_CAUSES = 2
 _MAX_FINDINGS = 5
@@ -174,12 +175,11 @@ def slowdown_sentences(why: Diagnosis) -> list[str]:
 def _cause_lines(why: Diagnosis, lines: Sequence[str]) -> list[str]:
     """The first cause with its amount, or else the first anomaly; nothing that `lines` say."""
     seen = {
-        anomaly.cause: f"({anomaly.device}: "
-        f"{units.amounts(anomaly.base, anomaly.new, anomaly.unit)})"
+        anomaly.id: f"({anomaly.device}: {units.amounts(anomaly.base, anomaly.new, anomaly.unit)})"
         for anomaly in reversed(why.anomalies)
     }
     if not why.causes:
-        first = why.anomalies[0].cause
+        first = why.anomalies[0].id
         return [f"No cause found; what differs: {lower_first(cause_name(first))} {seen[first]}."]
     has_changed = why.expected is not None or why.verdict in _LONGER
     # What cost time is no cause of an improvement, nor the other way round.
@@ -187,36 +187,32 @@ def _cause_lines(why: Diagnosis, lines: Sequence[str]) -> list[str]:
     causes = [
         cause
         for cause in why.causes
-        if not has_changed or not cause.explained_ns or (cause.explained_ns > 0) == is_longer
+        if not has_changed or not cause.cost_ns or (cause.cost_ns > 0) == is_longer
     ]
     if not causes:
         return []
     cause, *other_causes = causes
-    is_edit = why.program is not None and any(
-        edit.cause == cause.cause for edit in why.program.edits
-    )
+    is_edit = why.program is not None and any(edit.cause == cause.id for edit in why.program.edits)
     if not has_changed and is_edit:
         return []
     if cause.place and any(cause.place in line for line in lines):
         return []
-    name = " ".join(filter(None, (lower_first(cause_name(cause.cause)), seen.get(cause.cause))))
+    name = " ".join(filter(None, (lower_first(cause_name(cause.id)), seen.get(cause.id))))
     if has_changed and not other_causes and _is_small_part(cause, why):
-        explained, rest = (
-            units.brief_ns(abs(ns)) for ns in (cause.explained_ns, why.unexplained_ns)
-        )
+        explained, rest = (units.brief_ns(abs(ns)) for ns in (cause.cost_ns, why.unexplained_ns))
         return [
             f"{_upper_first(name)} explains {explained} of it, no single cause the other {rest}."
         ]
-    cost = f", {units.signed_ns(cause.explained_ns)} per step" if cause.explained_ns else ""
+    cost = f", {units.signed_ns(cause.cost_ns)} per step" if cause.cost_ns else ""
     more = f"; {units.count_noun(len(other_causes), 'more causes')} below" if other_causes else ""
     return [f"{'Cause' if has_changed else 'Largest difference'}: {name}{cost}{more}."]
 
 
-def _is_small_part(cause: Finding, why: Diagnosis) -> bool:
+def _is_small_part(cause: Cause, why: Diagnosis) -> bool:
     """Whether a cause explains little of a change whose rest goes the same way."""
-    change_ns = cause.explained_ns + why.unexplained_ns
-    is_same_way = cause.explained_ns * why.unexplained_ns > 0
-    return is_same_way and abs(cause.explained_ns) < _SMALL_PART * abs(change_ns)
+    change_ns = cause.cost_ns + why.unexplained_ns
+    is_same_way = cause.cost_ns * why.unexplained_ns > 0
+    return is_same_way and abs(cause.cost_ns) < _SMALL_PART * abs(change_ns)
 
 
 def _upper_first(text: str) -> str:
@@ -426,7 +422,7 @@ def notes_of_many(pairs: Iterable[tuple[str, Sequence[str]]]) -> list[str]:
     ]
 
 
-def headline(pairs: Sequence[Compared], exploration: Exploration | None) -> str:
+def headline(pairs: Sequence[Pair], exploration: Exploration | None) -> str:
     """What changed, over all pairs."""
     if exploration is not None:
         many, groups = len(exploration.roles), len(exploration.clusters)
@@ -435,13 +431,13 @@ def headline(pairs: Sequence[Compared], exploration: Exploration | None) -> str:
             return f"All {processes_text} behave the same."
         return f"{processes_text} form {groups} groups that behave differently."
     if len(pairs) == 1:
-        return pair_headline(pairs[0].pair, pairs[0].diagnosis)
+        return pair_headline(pairs[0], diagnose(pairs[0]))
     return " ".join(_of_many_pairs(pairs))
 
 
-def _of_many_pairs(pairs: Sequence[Compared]) -> Iterator[str]:
+def _of_many_pairs(pairs: Sequence[Pair]) -> Iterator[str]:
     """What pairs have in common, and the one that stands out where one does."""
-    reports = [PairView(pair.pair) for pair in pairs]
+    reports = [PairView(pair) for pair in pairs]
     names = pair_names(pairs)
     states = [
         _WORDS[report.verdict.cycles] if report.comparable else _UNEQUAL for report in reports
@@ -479,7 +475,7 @@ def _of_many_pairs(pairs: Sequence[Compared]) -> Iterator[str]:
         name = names[place]
         # Names of files are as they are, at the start of a sentence too.
         who = name.capitalize() if name.startswith("rank ") else name
-        text = function or " ".join(summary_sentences(reports[place], pairs[place].diagnosis))
+        text = function or " ".join(summary_sentences(reports[place], diagnose(pairs[place])))
         yield f"{who} stands out: {text}"
 
 

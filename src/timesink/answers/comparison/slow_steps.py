@@ -10,12 +10,15 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from timesink.answers.comparison import causes, pairing
+import msgspec
+from msgspec import structs
+
+from timesink.answers.comparison import causes
 from timesink.answers.comparison import values as diagnosis_json
 from timesink.answers.comparison.causes import cause_name, lower_first
 from timesink.answers.comparison.changes import CYCLES, MAX_ROWS, PairView, roles_block, times_block
 from timesink.answers.comparison.cycle_pictures import split_blocks
-from timesink.answers.comparison.report import chosen, members_of
+from timesink.answers.comparison.naming import SORTS_OF_CYCLES
 from timesink.answers.fitness import fitness_of_sides, fitness_sections, fitness_values
 from timesink.answers.tables import short_labels
 from timesink.answers.views import listed_table
@@ -23,12 +26,13 @@ from timesink.comparison.causes import slow_steps
 from timesink.comparison.causes.diagnosis import diagnose as diagnose_pair
 from timesink.comparison.causes.joint_diagnosis import diagnose_together
 from timesink.comparison.inputs import SideReadOptions, check_given, find_cases, side_of, source_of
+from timesink.comparison.pairing import check_cycle_type, chosen, processes_of_type
 from timesink.comparison.prefetch import CycleSearch
-from timesink.comparison.reading import Runs, check_recordings
-from timesink.comparison.results import WITHIN, Pair, ProcessSteps
+from timesink.comparison.reading import RunReader, check_recordings, processes_of
+from timesink.comparison.results import WITHIN, Pair, Process
 from timesink.comparison.steps.verdict import compare_roles
 from timesink.errors import NotFoundError, UsageError
-from timesink.formats import Progress
+from timesink.formats.read_options import Progress
 from timesink.formats.small_files import encode_json
 from timesink.model import units
 from timesink.model.diagnosis import CycleTime, Diagnosis
@@ -46,13 +50,12 @@ _DRIFT = 0.1
 """Levels are told whose lengths differ by this part of the typical one."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SlowStepReport:
+class SlowStepReport(msgspec.Struct, frozen=True, eq=False):
     """One process of a run: its slow cycles against its typical ones."""
 
     name: str
     """What it is called among the others: `pid 7`, `rank 3, decode steps`."""
-    role: ProcessSteps
+    role: Process
     split: slow_steps.CycleSplit
     diagnosis: Diagnosis
     pair: Pair | None = None
@@ -112,7 +115,9 @@ class Diagnosed:
             return (slow or list(self.processes))[0].diagnosis
         pairs = [process.pair for process in slow if process.pair is not None]
         diagnosis = diagnose_together(pairs, [process.diagnosis for process in slow])
-        return replace(by_length(diagnosis), reason=f"{how_many_slow(self.processes)}.", notes=())
+        return structs.replace(
+            by_length(diagnosis), reason=f"{how_many_slow(self.processes)}.", notes=()
+        )
 
     @property
     def headline(self) -> str:
@@ -128,8 +133,8 @@ class Diagnosed:
                 reason = worst.diagnosis.reason
                 phrases = [f"{how_many_slow(self.processes)}. Worst is {worst.name}: {reason}"]
         for cause in diagnosis.causes[:1]:
-            name = lower_first(cause_name(cause.cause))
-            by = units.signed_ns(cause.explained_ns)
+            name = lower_first(cause_name(cause.id))
+            by = units.signed_ns(cause.cost_ns)
             phrases.append(f"Cause: {name}, {by} per slow step.")
         return " ".join(phrases)
 
@@ -188,7 +193,7 @@ def diagnose(
     """
     target = source if isinstance(source, Trace) else Path(source)
     check_given([target])
-    pairing.check_cycle_type(cycle_type)
+    check_cycle_type(cycle_type)
     if isinstance(target, Path) and find_cases(target):
         raise UsageError(
             f"{target}: two runs, a normal and an abnormal one",
@@ -196,48 +201,42 @@ def diagnose(
         )
     finding = CycleSearch(marker, by, metric_map)
     side = side_of(target, rank)
-    runs, failures = Runs(SideReadOptions(cache, jobs, progress, finding)).of(side.sources)
+    runs, failures = RunReader(SideReadOptions(cache, jobs, progress, finding)).of(side.sources)
     if not runs:
         raise failures[0].error
     if finding.says_unit:
         check_recordings(runs, finding)
     process = None if pid is None else str(pid)
-    every = members_of(runs)
-    fitting = [member for member in every if process in (None, member.role.pid)]
+    every = processes_of(runs)
+    fitting = [member for member in every if process in (None, member.pid)]
     if not fitting:
-        pid_list = units.join_names(
-            sorted({member.role.pid for member in every}, key=units.natural)
-        )
-        raise NotFoundError(
-            f"{every[0].role.source}: no process {process}", f"there are {pid_list}"
-        )
-    members = pairing.members_of_type(chosen(fitting, process, rank), cycle_type)
+        pid_list = units.join_names(sorted({member.pid for member in every}, key=units.natural))
+        raise NotFoundError(f"{every[0].source}: no process {process}", f"there are {pid_list}")
+    members = processes_of_type(chosen(fitting, process, rank), cycle_type)
     lost = [f"left out: {failure.error.message}" for failure in failures]
-    role_notes = dict.fromkeys(note for member in members for note in member.role.notes)
+    role_notes = dict.fromkeys(note for member in members for note in member.notes)
     return Diagnosed(
         source=source_of(target),
-        processes=tuple(
-            map(slow_step_report, [member.role for member in members], _names(members))
-        ),
+        processes=tuple(map(slow_step_report, members, _names(members))),
         notes=(*side.notes, *lost, *role_notes),
     )
 
 
-def _names(members: Sequence[pairing.ProcessMember]) -> list[str]:
+def _names(members: Sequence[Process]) -> list[str]:
     """What each process is called among the others; with its sort of cycles and its file."""
     jobs, types = ({getattr(member, name) for member in members} for name in ("job", "suffix"))
     names = []
     for member in members:
-        rank = member.role.rank
-        name = f"pid {member.role.pid}" if rank is None else f"rank {rank}"
-        words = [name, pairing.SORTS_OF_CYCLES.get(member.suffix, "") if len(types) > 1 else ""]
+        rank = member.rank
+        name = f"pid {member.pid}" if rank is None else f"rank {rank}"
+        words = [name, SORTS_OF_CYCLES.get(member.suffix, "") if len(types) > 1 else ""]
         if len(jobs) > 1 and rank is None:
             words.append(member.job)
         names.append(", ".join(filter(None, words)))
     return told_apart(names)
 
 
-def slow_step_report(role: ProcessSteps, name: str) -> SlowStepReport:
+def slow_step_report(role: Process, name: str) -> SlowStepReport:
     """What is slow in one process, and why."""
     split = slow_steps.split_cycles(role)
     sides = slow_steps.typical_and_outliers(role, split)
@@ -253,7 +252,7 @@ def slow_step_report(role: ProcessSteps, name: str) -> SlowStepReport:
     diagnosis = diagnose_pair(pair)
     unequal = () if pair.workload.comparable else pair.workload.reasons[:1]
     notes = (*notes_of(split), *unequal, *diagnosis.notes)
-    diagnosis = replace(
+    diagnosis = structs.replace(
         by_length(diagnosis), reason=why_slow(split, diagnosis.cycle_time), notes=notes
     )
     return SlowStepReport(
@@ -266,7 +265,7 @@ def by_length(diagnosis: Diagnosis) -> Diagnosis:
     lengths = diagnosis.cycle_time
     base, new = lengths.base_ns, lengths.new_ns
     change = 100 * (new - base) / base if base else None
-    return replace(
+    return structs.replace(
         diagnosis, verdict="regression", cycle_time=CycleTime(base, new, change, None, None)
     )
 
@@ -523,8 +522,6 @@ def _processes(processes: Sequence[SlowStepReport]) -> Table:
             spans(process.split.slow) if process.pair is not None else "none"
             for process in processes
         ],
-        "cause": [
-            diagnosis.causes[0].cause if diagnosis.causes else None for diagnosis in diagnoses
-        ],
+        "cause": [diagnosis.causes[0].id if diagnosis.causes else None for diagnosis in diagnoses],
     }
     return listed_table("slow-cycles", "slow", "Slow steps", (), values, meanings=CYCLES)

@@ -7,25 +7,31 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, fields, is_dataclass
+from dataclasses import is_dataclass
 from io import StringIO
 from itertools import zip_longest
 from math import isfinite
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import polars as pl
 
-from timesink.analyses.behaviour import distinct_texts
-from timesink.analyses.ranks import rank_groups
+from timesink.analyses.behaviour.summary import distinct_texts
+from timesink.analyses.ranks.tables import rank_groups
 from timesink.answers.comparison.program import program_values
 from timesink.answers.comparison.sentences import pair_headline
 from timesink.comparison.causes.diagnosis import diagnose
-from timesink.comparison.exploration.groups import Exploration
-from timesink.comparison.rank_changes import RankChanges
-from timesink.comparison.results import ComparedRuns, CycleTimes, Pair, ProcessSteps
+from timesink.comparison.results import (
+    ComparedRuns,
+    CycleTimes,
+    Exploration,
+    Pair,
+    Process,
+    RankChanges,
+)
 from timesink.comparison.steps.verdict import judge_pair
-from timesink.model import csv_rows
+from timesink.model.data_files import csv_rows
 from timesink.model.diagnosis import Diagnosis
 from timesink.model.findings import Evidence
 from timesink.output.json import cell_csv
@@ -73,12 +79,16 @@ def _finite(value: float | None) -> float | None:
 
 
 def _plain(value: Any) -> Any:
-    """Data classes as dictionaries, and all that is in them; tuples as lists."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return _plain(asdict(value))
+    """Records as dictionaries, and all that is in them; tuples as lists."""
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
     if isinstance(value, dict):
         return {name: _plain(item) for name, item in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, tuple | list) else value
+    return _plain(msgspec.to_builtins(value)) if _is_record(value) else value
+
+
+def _is_record(value: object) -> bool:
+    return isinstance(value, msgspec.Struct) or is_dataclass(value)
 
 
 def diagnosis(diagnosis: Diagnosis | None) -> dict[str, Any]:
@@ -159,16 +169,17 @@ def diagnosis(diagnosis: Diagnosis | None) -> dict[str, Any]:
 def _evidence(evidence: Evidence) -> dict[str, Any]:
     """What is known of it; times of the recording and amounts of time in microseconds."""
     values: dict[str, Any] = {}
-    for name in (field.name for field in fields(evidence) if field.name != "numbers"):
+    for name in evidence.__struct_fields__:
         value = getattr(evidence, name)
         if isinstance(value, float) and not name.endswith("_ns"):
             value = _us(value) if evidence.unit == "ns" else _finite(value)
         values |= {_key(name): _us(value) if name.endswith("_ns") else value}
+    del values["numbers"]
     values["unit"] = "us" if evidence.unit == "ns" else evidence.unit
     return {name: value for name, value in values.items() if value is not None}
 
 
-def role(role: ProcessSteps) -> dict[str, Any]:
+def role(role: Process) -> dict[str, Any]:
     """A role without its rows; see `docs/comparison_json.md`."""
     distinct = {
         name: list(distinct_texts(role.behaviour[name]))

@@ -1,1 +1,4 @@
-"""`timesink kernels`: how well kernels use the hardware."""
+"""`timesink kernels`: how well kernels use the hardware.
+
+Counters and roofs are computed in `analyses/kernels`.
+"""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 import msgspec
+from msgspec.structs import replace
 
 from timesink.analyses.kernels.usage import CLASSES, DeviceUse, of_device
 from timesink.analyses.names import cut_name
@@ -29,7 +29,7 @@ from timesink.answers.kernels.tables import (
 )
 from timesink.answers.tables import table_document
 from timesink.model import units
-from timesink.model.findings import Finding
+from timesink.model.findings import KernelAdvice
 from timesink.model.health import merge_entries
 from timesink.output.blocks import (
     Block,
@@ -248,10 +248,10 @@ def _classes(report: KernelReport, use: DeviceUse, *, brief: bool) -> Iterator[P
     yield Parts(title, "time_ns", use.total_ns, parts)
 
 
-def _card(finding: Finding, section: str, *, brief: bool) -> FindingCard:
+def _card(finding: KernelAdvice, section: str, *, brief: bool) -> FindingCard:
     named = ", ".join(map(cut_name, finding.kernels))
     return FindingCard(
-        finding.rule,
+        finding.id,
         finding.severity,
         finding.title,
         f"{finding.sentence.removesuffix('.')} ({named})." if brief and named else finding.sentence,

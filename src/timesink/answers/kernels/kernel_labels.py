@@ -14,7 +14,7 @@ from timesink.analyses.kernels.usage import Axis, DeviceUse
 from timesink.analyses.names import device_word
 from timesink.answers.kernels.report import KernelReport
 from timesink.model import units
-from timesink.model.findings import Finding
+from timesink.model.findings import KernelAdvice
 from timesink.output.names import told_apart
 
 MEANINGS = {
@@ -144,11 +144,11 @@ def what_is_low(report: KernelReport) -> str:
     return f"low: below {units.share(report.thresholds.low, 1)} of peak"
 
 
-def gain(advice: Finding) -> str:
+def gain(advice: KernelAdvice) -> str:
     """What an advice may save, as a clause; empty where there is no honest number."""
-    if not advice.gain_ns:
+    if not advice.cost_ns:
         return ""
-    return f"estimated saving {units.brief_ns(advice.gain_ns)} if {advice.gain_basis}"
+    return f"estimated saving {units.brief_ns(advice.cost_ns)} if {advice.gain_basis}"
 
 
 def namesakes(kernels: pl.DataFrame) -> Iterator[str]:

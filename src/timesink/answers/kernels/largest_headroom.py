@@ -11,12 +11,13 @@ import polars as pl
 
 from timesink.analyses.kernels.groups import MIXED, call_groups
 from timesink.analyses.kernels.usage import DeviceUse, Thresholds, of_device
-from timesink.model import csv_rows, units
+from timesink.model import units
+from timesink.model.data_files import csv_rows
 from timesink.model.vendors import NVIDIA, UNKNOWN, in_words_of
 from timesink.output.names import LONGEST_NAME, cut_middle
-from timesink.rules import is_pytorch
 from timesink.rules.device_work import TINY_NS
 from timesink.rules.kernel_use import IDLE_TENSOR_PCT
+from timesink.rules.register import is_pytorch
 
 _ROWS = {
     (row["class"], row["product"]): (row["bound"], row["action"])

@@ -35,6 +35,7 @@ from timesink.answers.kernels.roof_pictures import (
 )
 from timesink.errors import NotFoundError
 from timesink.model import units
+from timesink.model.arrays import true_runs
 from timesink.output import drawing
 from timesink.output.blocks import Picture
 from timesink.output.pictures import picture
@@ -455,8 +456,7 @@ def _areas(
 
 def _spans(chosen: NDArray[np.bool_]) -> list[tuple[int, int]]:
     """First place of each unbroken span of true ones, and the place after its last."""
-    changes = np.flatnonzero(np.diff(np.concatenate(([False], chosen, [False])).astype(np.int8)))
-    return list(zip(changes[::2].tolist(), changes[1::2].tolist(), strict=True))
+    return list(zip(*(places.tolist() for places in true_runs(chosen)), strict=True))
 
 
 def _time_axis(frame: drawing.Frame, total_ns: float, *, sampled: bool) -> list[drawing.Shape]:
@@ -466,8 +466,7 @@ def _time_axis(frame: drawing.Frame, total_ns: float, *, sampled: bool) -> list[
                 frame.left, frame.bottom + 20, "no kernel has a duration", 12, fill=drawing.QUIET
             )
         ]
-    unit = units.duration_ns(total_ns).rsplit(" ", 1)[1]
-    size = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}[unit]
+    size, unit = units.time_scale(total_ns)
     what = "kernel time estimated from the measured launches, in order"
     title = f"{what if sampled else 'kernel time in launch order'}, {unit}"
     ticks = drawing.nice_ticks(0, total_ns / size, most=11)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
+from msgspec.structs import replace
 
 from timesink.analyses.kernels.calls import (
     Sampling,
@@ -25,9 +25,10 @@ from timesink.analyses.kernels.roofline import roofline
 from timesink.analyses.kernels.usage import DeviceUse, Thresholds, device_use, with_class
 from timesink.answers.kernels.report import KernelReport, find_notes
 from timesink.errors import UnreadableError, UsageError
-from timesink.formats import Progress
+from timesink.formats.read_options import Progress
 from timesink.model import units
 from timesink.model.trace import Trace
+from timesink.sources.discovery import Input, input_of
 from timesink.sources.opening import open_trace
 
 _PROFILER_FILES = (".csv", ".csv.gz", ".ncu-rep", ".txt")
@@ -35,9 +36,9 @@ _WANTED = "give --trace a recording of the PyTorch profiler, Nsight Systems or r
 
 
 def kernels(
-    source: str | Path | Trace,
+    source: str | Path | Input | Trace,
     *,
-    trace: str | Path | Trace | None = None,
+    trace: str | Path | Input | Trace | None = None,
     families: str | Path | None = None,
     low: float = 1 / 3,
     every: int | None = None,
@@ -69,9 +70,9 @@ def kernels(
     # With the usual families, the launches are those that other analyses share.
     rules = () if families is None else (load_families(families),)
     reading: dict[str, Any] = {"cache": cache, "jobs": jobs, "progress": progress}
-    chosen = reading | {"worker": worker, "span": span, "rank": rank}
-    opened = _open_source(source, chosen if trace is None else reading)
-    timeline = None if trace is None else _timeline(opened, _open_source(trace, chosen))
+    choice = {"worker": worker, "span": span, "rank": rank}
+    opened = _open_source(source, choice if trace is None else {}, reading)
+    timeline = None if trace is None else _timeline(opened, _open_source(trace, choice, reading))
     sampling = _launch_sampling(opened, every)
     calls = with_class(with_weights(kernel_calls(opened, *rules), sampling), thresholds)
     join = (
@@ -96,20 +97,24 @@ def kernels(
     )
 
 
-def _path_of(source: str | Path | Trace) -> str:
-    return source.metadata.source if isinstance(source, Trace) else str(source)
+def _path_of(source: str | Path | Input | Trace) -> str:
+    if isinstance(source, Trace):
+        return source.metadata.source
+    return str(source.source if isinstance(source, Input) else source)
 
 
-def _open_source(source: str | Path | Trace, options: Mapping[str, Any]) -> Trace:
+def _open_source(
+    source: str | Path | Input | Trace, choice: Mapping[str, Any], reading: Mapping[str, Any]
+) -> Trace:
     if isinstance(source, Trace):
         opened = source
-    elif not str(source):
+    elif not _path_of(source):
         raise UsageError("the path is empty", "give a file of a kernel profiler, or a timeline")
     else:
         try:
-            opened = open_trace(source, **options)
+            opened = open_trace(input_of(source, **choice), **reading)
         except UnreadableError as error:
-            hint = _files_to_name(Path(source))
+            hint = _files_to_name(Path(_path_of(source)))
             raise UnreadableError(error.message, hint) if hint else error from None
     if opened.has_behaviour and not opened.has_timeline:
         raise UnreadableError.only_behaviour(_path_of(source))

@@ -9,6 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from timesink.analyses.kernels.calls import Sampling, has_counters
@@ -22,7 +23,7 @@ from timesink.answers.kernels.largest_headroom import largest_headroom_sentence
 from timesink.errors import UsageError
 from timesink.formats.small_files import encode_json
 from timesink.model import units
-from timesink.model.findings import Finding
+from timesink.model.findings import KernelAdvice
 from timesink.model.trace import Trace
 from timesink.model.vendors import NVIDIA, UNKNOWN
 from timesink.rules.kernel_use import advise
@@ -156,7 +157,7 @@ class KernelReport:
         return f"{text}{largest}; {why}."
 
     @cached_property
-    def advice(self) -> tuple[Finding, ...]:
+    def advice(self) -> tuple[KernelAdvice, ...]:
         """What to try on each device, first what may bring most."""
         about = self.trace.metadata.devices
         multiprocessors = {
@@ -265,7 +266,7 @@ class KernelReport:
                 "high_pct": _round_value(100 * self.thresholds.high),
             },
             "devices": [_device(use) for use in self.devices],
-            "advice": [finding.to_advice() for finding in self.advice],
+            "advice": [msgspec.to_builtins(AdviceJson.of(advice)) for advice in self.advice],
             "groups": {
                 by: without_noise(self.groups(by)).to_dicts()
                 for by in _IN_JSON
@@ -304,6 +305,35 @@ def runs_dict(runs: Sequence[KernelReport]) -> dict[str, Any]:
 def _with_label(groups: pl.DataFrame, label: pl.Expr) -> pl.DataFrame:
     place = groups.columns.index("group") + 1
     return groups.insert_column(place, groups.select(label.alias("label")).to_series())
+
+
+class AdviceJson(msgspec.Struct, frozen=True):
+    """What to try on the kernels of a device, units in the keys."""
+
+    rule: str
+    host: str | None
+    device: int | None
+    share_pct: float
+    gain_ns: int | None
+    """None where no number is honest."""
+    gain_basis: str
+    kernels: list[str]
+    sentence: str
+    advice: str
+
+    @classmethod
+    def of(cls, advice: KernelAdvice) -> AdviceJson:
+        return cls(
+            rule=advice.id,
+            host=advice.host,
+            device=advice.device,
+            share_pct=round(advice.share_pct, _DIGITS),
+            gain_ns=round(advice.cost_ns) if advice.gain_basis else None,
+            gain_basis=advice.gain_basis,
+            kernels=list(advice.kernels),
+            sentence=advice.sentence,
+            advice=advice.advice,
+        )
 
 
 def _device(use: DeviceUse) -> dict[str, Any]:

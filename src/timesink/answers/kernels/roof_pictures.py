@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 
+import msgspec
 import polars as pl
 
 from timesink.analyses.kernels.peaks import DevicePeaks
@@ -40,8 +40,7 @@ CLASS_FILL = {name: draw.Colour(fill, fill) for name, fill in _FILLS.items()} | 
 CLASS_HATCH = dict.fromkeys(CLASSES) | {"unknown": draw.Hatch(draw.QUIET, gap=5, width=0.8)}
 
 
-@dataclass(frozen=True, eq=False)
-class Subject:
+class Subject(msgspec.Struct, frozen=True, eq=False):
     """One device of a run: times of different devices are never in one picture."""
 
     report: KernelReport
@@ -271,8 +270,7 @@ _NO_ROOF = draw.Colour("#c9ced6", "#6b7280")
 _LEGEND = {"memory": "bound by memory", "compute": "bound by compute", None: "no roofline known"}
 
 
-@dataclass(frozen=True, slots=True)
-class _Dot:
+class _Dot(msgspec.Struct, frozen=True):
     """All launches of one kernel."""
 
     name: str

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Literal
 
 import msgspec
 import polars as pl
+from msgspec.structs import replace
 
 from timesink.analyses.columns import encode
 from timesink.analyses.kernels.roofline import Roofline
@@ -53,8 +53,7 @@ _PLURALS = {
 _AMOUNTS = {"time": "total_ns", "headroom": "headroom_ns"}
 
 
-@dataclass(frozen=True, slots=True)
-class KernelChoice:
+class KernelChoice(msgspec.Struct, frozen=True):
     """Which rows of a table are shown, and in which order."""
 
     sort: str = "time"
@@ -62,8 +61,7 @@ class KernelChoice:
     min_share_pct: float = 0.0
 
 
-@dataclass(frozen=True, eq=False)
-class KernelExcerpt:
+class KernelExcerpt(msgspec.Struct, frozen=True, eq=False):
     """The rows of a table that are shown, and how many are not."""
 
     rows: pl.DataFrame

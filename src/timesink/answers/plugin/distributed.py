@@ -10,9 +10,9 @@ import polars as pl
 
 from timesink.analyses.call_tree import Cost, Stretch, TreeSection, compare_trees
 from timesink.analyses.communication_workers import WorkerComparison, mean_over_steps
-from timesink.analyses.ranks import RankSet
-from timesink.answers.plugin import Query, microseconds
+from timesink.analyses.ranks.rank_set import RankSet
 from timesink.answers.plugin.operators import nest_rows
+from timesink.answers.plugin.query import Query, microseconds
 from timesink.errors import NotFoundError, UsageError
 from timesink.model.trace import Device, Trace
 

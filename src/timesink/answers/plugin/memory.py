@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import polars as pl
 
 from timesink.analyses import memory_blocks as blocks
 from timesink.analyses import memory_curve as curves
-from timesink.answers.plugin import Query, microseconds
+from timesink.answers.plugin.query import Query, microseconds
 from timesink.errors import NotFoundError
-from timesink.model import csv_rows
+from timesink.model.data_files import csv_rows
 from timesink.model.trace import Trace
 
 # What the answers of the memory view share: units, clock, rounding, rows and columns.
@@ -33,8 +33,7 @@ _HALF_MICROSECOND = 500
 _SMALLEST_ERROR, _PRODUCT_ERROR = 1e-6, 1e-15
 
 
-@dataclass(frozen=True, slots=True)
-class Units:
+class Units(msgspec.Struct, frozen=True):
     """The units a request asks for."""
 
     time: str

@@ -14,7 +14,7 @@ from timesink.analyses.kernels.table import kernel_groups, kernel_table, tensor_
 from timesink.analyses.modules import module_table
 from timesink.analyses.names import ROOT, has_tensor_cores
 from timesink.analyses.operators import NO_LAUNCH, operator_table
-from timesink.answers.plugin import Query, microseconds
+from timesink.answers.plugin.query import Query, microseconds
 from timesink.errors import NotFoundError
 from timesink.model.trace import Trace
 

@@ -12,12 +12,12 @@ from timesink.analyses.device_activities import has_device_work
 from timesink.analyses.device_utilisation import device_utilisation
 from timesink.analyses.names import LIGHTNING, LIGHTNING_MODULE, device_word
 from timesink.analyses.steps import PARTS, average_step, role_ranges, step_breakdown
-from timesink.answers.plugin import Query, microseconds
+from timesink.answers.plugin.query import Query, microseconds
 from timesink.answers.views import meanings_of, parts_of
 from timesink.model.schema import KERNEL_KINDS
 from timesink.model.trace import Trace
 from timesink.model.vendors import is_collective_call, is_collective_kernel
-from timesink.rules import find_all
+from timesink.rules.run_findings import find_all
 
 # The device summary of `/overview`: what each device is and how busy it was.
 

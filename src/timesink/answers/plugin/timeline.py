@@ -20,11 +20,11 @@ import polars as pl
 from timesink.analyses.columns import memoize_per_trace
 from timesink.analyses.device_utilisation import SM_EFFICIENCY, UTILISATION, utilisation_counters
 from timesink.analyses.names import device_word
-from timesink.answers.plugin import Query
+from timesink.answers.plugin.query import Query
 from timesink.errors import UnreadableError
 from timesink.formats.chrome.container import cut_pieces, split_end, split_head
 from timesink.formats.chrome.writer import Event, as_number, number_lanes, write_chrome_json
-from timesink.formats.packing import Damage, SourceFile, open_source
+from timesink.formats.source_file import Damage, SourceFile, open_source
 from timesink.model.trace import Trace
 
 # Utilisation over time as counter events of the Chrome format.

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any, TypeAlias
 
+import msgspec
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from timesink.analyses.names import short_kernel_name
-from timesink.analyses.timeline import Lanes
+from timesink.analyses.timeline.lanes import Lanes
 from timesink.analyses.timeline.levels import (
     Level,
     MergedSlices,
@@ -22,11 +23,9 @@ from timesink.analyses.timeline.levels import (
     visible_points,
 )
 from timesink.analyses.timeline.tracks import ANNOTATION, HOST
-from timesink.answers.plugin import Query
-from timesink.answers.timeline import (
-    OVERLAYS,
-    Place,
-    Timeline,
+from timesink.answers.plugin.query import Query
+from timesink.answers.timeline.opening import OVERLAYS, Place, Timeline, place_of, places_of
+from timesink.answers.timeline.requests import (
     asked_pixels,
     asked_range,
     asked_slice,
@@ -36,8 +35,6 @@ from timesink.answers.timeline import (
     other_clock,
     pack_arrays,
     path,
-    place_of,
-    places_of,
 )
 from timesink.answers.views import listed_table
 from timesink.formats.chrome import writer as names
@@ -329,8 +326,7 @@ def _links(lanes: Lanes, place: Place, kind: str, callers: list[Place]) -> Itera
 MAX_NAMES = 1000
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Aggregate:
+class Aggregate(msgspec.Struct, frozen=True, eq=False):
     """Names in a range by the time they take there, the most first."""
 
     from_ns: int

@@ -7,10 +7,10 @@ one.  What both recordings say without that overhead shows whether the program c
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from timesink.analyses.replay.own_clock import StepTime
-from timesink.comparison.results import WITHIN, Pair, ProcessSteps
+from timesink.comparison.results import WITHIN, Pair, Process
 from timesink.comparison.steps.verdict import longer_by
 from timesink.model import units
 from timesink.model.diagnosis import ProgramChange, SteadyTimes, StepTimeTest
@@ -61,7 +61,7 @@ def corrected_change(pair: Pair) -> SteadyTimes | None:
     return SteadyTimes(base.corrected_ns or 0.0, new.corrected_ns or 0.0, (low, high))
 
 
-def _corrected_step(role: ProcessSteps) -> StepTime | None:
+def _corrected_step(role: Process) -> StepTime | None:
     """The corrected step of the recording of a process, where its steps are those compared."""
     times = None if role.step_time is None else role.step_time()
     if times is None or not times.corrected_ns or times.interval_ns is None:

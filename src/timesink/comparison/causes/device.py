@@ -4,35 +4,34 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from itertools import zip_longest
 
+import msgspec
 import numpy as np
 import polars as pl
+from msgspec.structs import replace
 
-from timesink.analyses.behaviour import UNTRACED
+from timesink.analyses.behaviour.classes import UNTRACED
 from timesink.comparison.causes.case import (
+    CaseFunctions,
     Claim,
     Demand,
     DiagnosisCase,
+    added_calls,
+    added_in_cycles,
     both_ways,
     by_change,
     change,
-    is_certain,
-    told_name,
-)
-from timesink.comparison.causes.case_functions import (
-    CaseFunctions,
-    added_calls,
-    added_in_cycles,
     companions,
     computes_on_host,
     excess,
     in_proportion,
+    is_certain,
     is_program,
     more_of_all,
     on_host,
     slowdown,
+    told_name,
     waits,
 )
 from timesink.model import units as amounts
@@ -90,8 +89,7 @@ def precision(kernel: str) -> str | None:
 # -- other kernels ---------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FamilyChange:
+class FamilyChange(msgspec.Struct, frozen=True, eq=False):
     """Kernels of one family that run more or less often, or on one side only."""
 
     name: str
@@ -388,8 +386,7 @@ def is_other_work(case: DiagnosisCase, ratios: Floats) -> bool:
 # -- what the host does more with kernels ----------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Launching:
+class Launching(msgspec.Struct, frozen=True, eq=False):
     """Functions of the host that run more or less often with kernels, and the code around them."""
 
     case: DiagnosisCase

@@ -3,31 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 import polars as pl
+from msgspec.structs import replace
 
-from timesink.analyses.behaviour import once_per_cycle, plain_texts
 from timesink.analyses.behaviour.anatomy import PARTS, Anatomy
-from timesink.analyses.statistics import moments, scaled_mad, welch_interval
-from timesink.analyses.statistics.drift import mean_changes
+from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
+from timesink.analyses.columns import memoize_per_trace
+from timesink.analyses.statistics.mean_changes import mean_changes
+from timesink.analyses.statistics.moments import moments
+from timesink.analyses.statistics.robust import median_and_error
+from timesink.analyses.statistics.student_t import Z95, welch_interval
 from timesink.comparison.causes.case import (
     Demand,
     DiagnosisCase,
     Ledger,
     case_of,
+    cycle_matrices,
+    family_of,
     known_interval,
     largest_first,
 )
-from timesink.comparison.causes.case_functions import cycle_matrices, family_of
 from timesink.comparison.causes.corrected_steps import judged_without_overhead
-from timesink.comparison.causes.counter_levels import impossible_levels
 from timesink.comparison.causes.environment import find_anomalies
 from timesink.comparison.causes.even_pace import even_paces
 from timesink.comparison.causes.host import local_changes
 from timesink.comparison.causes.matrix_units import settled_matrix_units
 from timesink.comparison.causes.program_edits import call_label, edits
+from timesink.comparison.causes.resources import impossible_levels
 from timesink.comparison.causes.shared_device import shared_devices
 from timesink.comparison.program.calls import Program
 from timesink.comparison.program.edits import ProgramDifference, call_tree, difference
@@ -52,12 +56,12 @@ from timesink.model.diagnosis import (
     SteadyTimes,
     StepTimeTest,
 )
-from timesink.model.findings import Finding
+from timesink.model.findings import Anomaly, Cause
 from timesink.model.fitness import COMPARISON, STEP_TIME
 from timesink.model.intervals import Floats
 from timesink.model.schema import HOST_DEVICE
 from timesink.model.units import join_names
-from timesink.rules import catalogue, make_finding, rules_for
+from timesink.rules.register import catalogue, make_cause, rules_for
 
 MIN_PUT_TOGETHER = 3
 """Cycles a side needs for a verdict after cycles were put together: these are few, long ones whose
@@ -68,11 +72,14 @@ _CLOSER = 0.5
 _KEY = ["function", "device"]
 
 
-def diagnose(pair: Pair, expected: Expectation | None = None) -> Diagnosis:
+@memoize_per_trace
+def diagnose(pair: Pair) -> Diagnosis:
     """The diagnosis of a pair, of cycles put together to equal work where that was needed.
 
-    Of cycles that are slower than expected it is known that they changed, whatever they hold.
+    Worked out when somebody asks: tables of numbers do not wait for it.  Of cycles that are slower
+    than expected it is known that they changed, whatever they hold.
     """
+    pair, expected = pair.whole, pair.expected
     judged = compare_step_times(pair)
     compared = pair.equal_work or pair
     base, new = anatomy_of_role(compared.base), anatomy_of_role(compared.new)
@@ -83,7 +90,7 @@ def diagnose(pair: Pair, expected: Expectation | None = None) -> Diagnosis:
     program = None if judged.is_unfit else program_of(pair)
     judged = judged_without_overhead(judged, pair, program)
     anomalies = (*anomalies, *shared_devices(compared, (base, new), anomalies, program))
-    relieved: tuple[Finding, ...] = ()
+    relieved: tuple[Anomaly, ...] = ()
     if judged.verdict == "improvement":
         # What was odd about the environment of the first side and no longer is.
         turned = compare_roles(compared.new, compared.base, compared.kind)
@@ -133,8 +140,8 @@ def diagnose(pair: Pair, expected: Expectation | None = None) -> Diagnosis:
 
 
 def beyond_expected(
-    causes: Sequence[Finding], anomalies: Sequence[Finding], expected: Expectation
-) -> tuple[Finding, ...]:
+    causes: Sequence[Cause], anomalies: Sequence[Anomaly], expected: Expectation
+) -> tuple[Cause, ...]:
     """Causes of cycles that are slower than expected, with what explains most of that first.
 
     Those that the expectation accounts for come last, however certain they are; alone they are no
@@ -142,10 +149,10 @@ def beyond_expected(
     """
     causes = [cause for cause in causes if cause.cost_ns >= 0]
 
-    def order(cause: Finding) -> tuple[bool, float]:
-        return cause.cause in expected.explains, -cause.cost_ns
+    def order(cause: Cause) -> tuple[bool, float]:
+        return cause.id in expected.explains, -cause.cost_ns
 
-    is_expected = all(cause.cause in expected.explains for cause in causes)
+    is_expected = all(cause.id in expected.explains for cause in causes)
     return () if is_expected and anomalies else tuple(sorted(causes, key=order))
 
 
@@ -154,12 +161,12 @@ def find_causes(
     base: Anatomy,
     new: Anatomy,
     parts: tuple[Component, ...],
-    anomalies: tuple[Finding, ...],
+    anomalies: tuple[Anomaly, ...],
     *,
-    relieved: tuple[Finding, ...] = (),
+    relieved: tuple[Anomaly, ...] = (),
     question: str = "change",
     program: ProgramChange | None = None,
-) -> tuple[Finding, ...]:
+) -> tuple[Cause, ...]:
     """What explains the change of the mean cycle, most time first.
 
     `relieved` are anomalies of the first side, found with the sides changed over.
@@ -170,13 +177,13 @@ def find_causes(
 
 def causes_of_case(
     case: DiagnosisCase, *, question: str = "change", program: ProgramChange | None = None
-) -> tuple[Finding, ...]:
+) -> tuple[Cause, ...]:
     """The same of a case."""
     ledger = Ledger(case.attribution, local_changes(case))
     # What is lost with the matrix units is closer evidence than the edit that brought it about.
     precise = tuple(settled_matrix_units(case, program, ledger)) if question == "change" else ()
     edited = (*precise, *settled_edits(program, ledger))
-    causes: list[Finding] = []
+    causes: list[Cause] = []
     for rule in rules_for(question):
         if program is not None and program.certain and rule.__name__ in OF_PROGRAM:
             continue
@@ -193,7 +200,7 @@ def causes_of_case(
     around = case.anomalies or case.relieved
     if program is None or not program.uneven or ranked_causes or around:
         return ranked_causes
-    return (make_finding("causes", "workload_change", program.uneven),)
+    return (make_cause("workload_change", program.uneven),)
 
 
 def program_of(pair: Pair) -> ProgramChange | None:
@@ -218,12 +225,10 @@ def change_ns(parts: Sequence[Component], lengths: CycleTime) -> float:
     return sum(part.delta_ns for part in parts) if parts else lengths.new_ns - lengths.base_ns
 
 
-def explain_anomalies(
-    anomalies: Sequence[Finding], causes: Sequence[Finding]
-) -> tuple[Finding, ...]:
+def explain_anomalies(anomalies: Sequence[Anomaly], causes: Sequence[Cause]) -> tuple[Anomaly, ...]:
     """Anomalies with the time that the cause of their name explains on their device."""
 
-    def explained(anomaly: Finding) -> float:
+    def explained(anomaly: Anomaly) -> float:
         return sum(
             cause.cost_ns
             for cause in causes
@@ -240,7 +245,7 @@ def explain_anomalies(
 
 
 def unexplained_changes(
-    parts: Sequence[Component], causes: Sequence[Finding]
+    parts: Sequence[Component], causes: Sequence[Cause]
 ) -> tuple[tuple[str, float], ...]:
     """What of the change of each component no cause explains, largest first."""
     left = {part.name: part.delta_ns for part in parts}
@@ -442,7 +447,6 @@ def _kernels(pair: Pair) -> pl.DataFrame:
 
 _BETWEEN_RUNS = 0.006
 """Part of its device time by which equal programs differ from run to run, at most."""
-_Z95 = 1.96
 _STEADY, _CLEARLY = 0.05, 1.15
 """Kernels that take as long within this part; and those that take so many times as long."""
 _WORTH_TELLING = 0.05
@@ -526,14 +530,10 @@ def _kinds(program_difference: ProgramDifference) -> Iterator[CycleKinds]:
 
 def _device_time(base: Floats, new: Floats) -> SteadyTimes:
     """Device time of usual cycles; its interval holds by how much equal runs differ."""
-    middle, errors = [], []
-    for side in (base, new):
-        usual = float(np.median(side))
-        middle.append(usual)
-        errors.append(1.2533 * scaled_mad(side, usual) / max(1, len(side)) ** 0.5)
-    half = _Z95 * float(np.hypot(*errors)) + _BETWEEN_RUNS * middle[0]
-    delta = middle[1] - middle[0]
-    return SteadyTimes(middle[0], middle[1], (delta - half, delta + half))
+    (base_ns, base_error), (new_ns, new_error) = map(median_and_error, (base, new))
+    half = Z95 * float(np.hypot(base_error, new_error)) + _BETWEEN_RUNS * base_ns
+    delta = new_ns - base_ns
+    return SteadyTimes(base_ns, new_ns, (delta - half, delta + half))
 
 
 def device_time_of_runs(base: Sequence[float], new: Sequence[float]) -> SteadyTimes:
@@ -555,7 +555,7 @@ _DEVICE_PARTS = ("device_compute", "copies", "exposed_communication")
 _HOST_PARTS = ("host_cpu", "synchronisation", "launch_gap", "idle", "data_loading")
 
 
-def settled_edits(program: ProgramChange | None, ledger: Ledger) -> Iterator[Finding]:
+def settled_edits(program: ProgramChange | None, ledger: Ledger) -> Iterator[Cause]:
     """Edits as causes with what they explain of the change of the cycle, which may be nothing."""
     for edit in () if program is None else program.edits:
         taken: dict[str, float] = {}
@@ -565,8 +565,7 @@ def settled_edits(program: ProgramChange | None, ledger: Ledger) -> Iterator[Fin
         sentence = f"{edit.sentence} ({edit.place})."
         # What came is taken out again; what was there computes as before.
         is_added = edit.sentence.endswith(" added") and "added" in catalogue()["causes"][edit.cause]
-        cause = make_finding(
-            "causes",
+        cause = make_cause(
             edit.cause,
             sentence,
             evidence=edit.evidence,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from timesink.comparison.causes.device import FULL_PRECISION, precision
 from timesink.comparison.program.alignment import CallChange
@@ -42,8 +43,7 @@ _MANY, _FEW_SORTS = 8, 4
 """Calls of one operator in one place, and of how many others at most, that are a loop."""
 
 
-@dataclass(frozen=True, eq=False)
-class ChangeFacts:
+class ChangeFacts(msgspec.Struct, frozen=True, eq=False):
     """What rows ask about one change."""
 
     change: CallChange
@@ -78,8 +78,7 @@ class ChangeFacts:
         return (*self.change.added, *self.change.removed)
 
 
-@dataclass(frozen=True, eq=False)
-class ProgramPasses:
+class ProgramPasses(msgspec.Struct, frozen=True, eq=False):
     """Which operators the passes of both programs are made of."""
 
     names: Sequence[str]

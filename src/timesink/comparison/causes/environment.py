@@ -2,20 +2,23 @@
 
 Anomalies are resources that are less there than they were, and causes of a change by the time that
 what they act on gained: kernels, copies, parts of the host.  Asked with the sides changed over,
-the same rules tell of what is there again.
+the same rules tell of what is there again.  Checks hold counters against each other and against the
+trace before one is believed; `catalogue.toml` has their order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import wraps
 from typing import Any
 
+import msgspec
 import numpy as np
 import polars as pl
+from msgspec import structs
 
 from timesink.analyses.behaviour.anatomy import Anatomy
-from timesink.analyses.statistics import ALPHA
+from timesink.analyses.statistics.significance import ALPHA
 from timesink.comparison.causes.case import (
     Claim,
     Demand,
@@ -24,26 +27,35 @@ from timesink.comparison.causes.case import (
     by_change,
     change,
     is_certain,
-)
-from timesink.comparison.causes.case_functions import on_host, slowdown, waits
-from timesink.comparison.causes.counter_levels import (
-    CounterReading,
-    adjust_p_values,
-    chances,
-    derived_readings,
-    harmful_chances,
-    readings,
-    without_impossible,
+    on_host,
+    slowdown,
+    waits,
 )
 from timesink.comparison.causes.device import only_swapped
-from timesink.comparison.causes.resource_load import Context, capacity, ground, of_others, severity
+from timesink.comparison.causes.resources import (
+    Context,
+    CounterReading,
+    adjust_p_values,
+    capacity,
+    chance,
+    chances,
+    derived_readings,
+    ground,
+    harmful_chances,
+    of_others,
+    own_devices,
+    readings,
+    severity,
+    without_impossible,
+)
 from timesink.comparison.results import Pair
 from timesink.model import units
-from timesink.model.findings import Evidence, Finding
+from timesink.model.findings import Anomaly, Cause, Evidence, Symptom
 from timesink.model.intervals import Floats
+from timesink.model.schema import HOST_DEVICE
 from timesink.model.vendors import is_gpu
-from timesink.rules import catalogue, rules_for
 from timesink.rules.counter_names import resource_of
+from timesink.rules.register import catalogue, rules_for
 
 _NOTABLE = 0.02
 """Own load is told where it is this part of what was counted."""
@@ -54,8 +66,7 @@ _MIN_CHANGE = {"%": 5.0, "% of a core": 20.0, "C": 10.0, "B/s": 1e9}
 _SYMPTOM_ROLES = ("symptom", "context", "exogenous")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Suspect:
+class Suspect(msgspec.Struct, frozen=True, eq=False):
     """A counter that moved in its harmful direction, before it is believed."""
 
     cause: str
@@ -84,7 +95,7 @@ class Suspect:
 
 def find_anomalies(
     pair: Pair, base: Anatomy, new: Anatomy
-) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
+) -> tuple[tuple[Anomaly, ...], tuple[Symptom, ...]]:
     """Resources that are less there for the process than they were, most severe first.
 
     Counters of what the process itself does, and those that another one or the trace speaks
@@ -146,7 +157,7 @@ def _rank_suspects(suspects: Iterable[Suspect]) -> list[list[Suspect]]:
     return done
 
 
-def _anomaly(group: Sequence[Suspect], context: Context) -> Finding:
+def _anomaly(group: Sequence[Suspect], context: Context) -> Anomaly:
     """The strongest of several counters that tell the same, with the others as evidence."""
     first = group[0]
     reading, texts = first.reading, catalogue()["causes"][first.cause]
@@ -160,7 +171,7 @@ def _anomaly(group: Sequence[Suspect], context: Context) -> Finding:
     proof_by_text: dict[str, Evidence] = {}
     for proof in proofs:
         proof_by_text.setdefault(proof.text, proof)
-    return Finding(
+    return Anomaly(
         first.cause,
         texts["sentence"].format(
             device=first.device,
@@ -195,7 +206,7 @@ def _symptoms(
     counter_readings: Sequence[CounterReading],
     refuted: Sequence[Suspect],
     believed: Sequence[Suspect],
-) -> tuple[Finding, ...]:
+) -> tuple[Symptom, ...]:
     """Counters that changed and explain nothing: the process's own use, and what was not believed.
 
     Those that were suspected first, then the others by how much they changed.
@@ -222,11 +233,11 @@ def _key(reading: CounterReading) -> tuple[str, str]:
     return reading.device, reading.metric
 
 
-def _symptom(reading: CounterReading, refuted: str | None = None) -> Finding:
+def _symptom(reading: CounterReading, refuted: str | None = None) -> Symptom:
     """That a counter changed, and why that is no reason."""
     because = f"; no anomaly: {refuted}." if refuted else "."
     sentence = f"{reading.metric} of {reading.device} changed {reading.change}{because}"
-    return Finding("symptom", sentence, why=refuted, **reading.levels)
+    return Symptom(sentence=sentence, why=refuted, **reading.levels)
 
 
 # -- causes: what a resource explains that is less there, or there again ---------------------------
@@ -247,8 +258,7 @@ _LINKS, _TALKING = frozenset({"nvlink_contention", "network"}), "exposed_communi
 _MAX_LISTED = 3
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Growth:
+class _Growth(msgspec.Struct, frozen=True, eq=False):
     """Time that an anomaly may explain."""
 
     base: Floats
@@ -269,11 +279,11 @@ class _Growth:
 def device_environment(case: DiagnosisCase) -> Iterator[Claim]:
     """Anomalies of devices and links: kernels, copies and waits that grew for equal calls."""
     for anomaly in case.anomalies:
-        if anomaly.cause in _HOST_PARTS:
+        if anomaly.id in _HOST_PARTS:
             continue
         growths = list(_device_growths(case, anomaly))
         limit = _limit(anomaly, growths)
-        if anomaly.cause in _LINKS:
+        if anomaly.id in _LINKS:
             # It may as well be waiting for others; waiting that only moved from one process to
             # another leaves the cycle as long as it was.
             limit = min(limit, max(0.0, sum(part.delta_ns for part in case.attribution)))
@@ -288,26 +298,26 @@ def device_environment(case: DiagnosisCase) -> Iterator[Claim]:
 def host_environment(case: DiagnosisCase) -> Iterator[Claim]:
     """Anomalies of the host: parts in which it works, waits its turn or reads."""
     for anomaly in case.anomalies:
-        parts = _HOST_PARTS.get(anomaly.cause, ())
+        parts = _HOST_PARTS.get(anomaly.id, ())
         growths = [_Growth(*case.both(part), part) for part in parts]
         growths = [growth for growth in growths if growth.rise_ns > 0]
         yield from _claims(case, anomaly, growths, _limit(anomaly, growths))
 
 
-def _device_growths(case: DiagnosisCase, anomaly: Finding) -> Iterator[_Growth]:
+def _device_growths(case: DiagnosisCase, anomaly: Anomaly) -> Iterator[_Growth]:
     """What the anomaly acts on, without functions that another one explains already."""
     functions, device = case.functions, pl.col("device") == anomaly.device
     taken = {column for claim in case.settled for column in claim.columns}
     free = ~np.isin(np.arange(functions.table.height), list(taken))
     equal = functions.called_equally
-    if anomaly.cause in _COMPUTING:
+    if anomaly.id in _COMPUTING:
         # Kernels launched equally often, or for which others were chosen, family by family.
         kernels = free & functions.where(pl.col("part") == "device_compute", device)
         kernels &= only_swapped(functions) | equal
         for family in functions.table["family"].drop_nulls().unique().sort():
             which = kernels & functions.where(pl.col("family") == family)
             yield from _growth(case, which, f"device_compute/{family}")
-    if anomaly.cause in _SHARED:
+    if anomaly.id in _SHARED:
         # Copies, and calls of the host that wait for them or the device beyond the host's pace.
         copies = free & equal & functions.where(pl.col("part") == "copies", device)
         yield from _growth(case, copies, "copies")
@@ -322,7 +332,7 @@ def _device_growths(case: DiagnosisCase, anomaly: Finding) -> Iterator[_Growth]:
         if waiting.any():
             columns = tuple(by_change(functions, waiting))
             yield _Growth(*case.both("synchronisation"), "synchronisation", columns)
-    if anomaly.cause in _LINKS:
+    if anomaly.id in _LINKS:
         yield _Growth(*case.both(_TALKING), _TALKING)
 
 
@@ -335,7 +345,7 @@ def _growth(
         yield _Growth(pace * base, new, component, tuple(by_change(functions, which)))
 
 
-def _limit(anomaly: Finding, growths: list[_Growth]) -> float:
+def _limit(anomaly: Anomaly, growths: list[_Growth]) -> float:
     """The most that a resource can have cost: work takes longer as the clock goes down."""
     base = float(sum(growth.base.mean() for growth in growths if len(growth.base)))
     if resource_of(anomaly.metric).resource in _CLOCKS and anomaly.new > 0:
@@ -345,7 +355,7 @@ def _limit(anomaly: Finding, growths: list[_Growth]) -> float:
 
 def _claims(
     case: DiagnosisCase,
-    anomaly: Finding,
+    anomaly: Anomaly,
     growths: list[_Growth],
     limit: float,
     columns: tuple[int, ...] = (),
@@ -382,7 +392,7 @@ def _claims(
     *most, last = (catalogue()["parts"][part]["longer"] for part in parts)
     what = f"{', '.join(most)} and {last}" if most else last
     took = case.times(float(base.mean()), float(new.mean()))
-    finding = Finding(
+    cause = Cause(
         anomaly.id,
         f"{sentence} Meanwhile {what} took {took} per step.",
         advice,
@@ -391,7 +401,7 @@ def _claims(
         device=anomaly.device,
     )
     demands = tuple(Demand(share * growth.rise_ns, (growth.component,)) for growth in rising)
-    yield Claim(finding, demands, columns=columns)
+    yield Claim(cause, demands, columns=columns)
 
 
 def _together(growths: list[_Growth]) -> tuple[Floats, Floats]:
@@ -401,8 +411,362 @@ def _together(growths: list[_Growth]) -> tuple[Floats, Floats]:
     return base, new
 
 
-def relief_sentence(anomaly: Finding) -> str:
+def relief_sentence(anomaly: Anomaly) -> str:
     """What became of an anomaly of the first run, which is told as seen from the second."""
     relief = catalogue()["causes"][anomaly.id]["relief"].format(device=anomaly.device)
     amount = units.amounts(anomaly.new, anomaly.base, anomaly.unit)
     return f"{relief}: {anomaly.metric} {amount}."
+
+
+# -- checks: what is not believed, or goes by the name of what is behind it ------------------------
+
+Suspects = Sequence[Suspect]
+Checked = Suspect | str | None
+"""What a check gives: a suspect that is known better, why it is not believed, or nothing to say."""
+Check = Callable[[Suspect, Suspects, Context], Checked]
+CheckOfAll = Callable[[Suspects, Context], list[Suspect]]
+
+_SLOWER = 1.05
+"""Own kernels that take this many times as long show that a device is shared or slower."""
+_LOAD = ("gpu_contention", "hbm_contention")
+_COPIES = ("pcie", "link")
+_FLAGS = ("power_throttle", "thermal_throttle")
+_POWER_OF_LIMIT = 0.05
+"""A device whose power rose by this part of its limit does more than before ..."""
+_POWER_OF_BASE = 0.2
+"""... or by this part of what it was, where the limit is not known."""
+_SM_RISE = 10.0
+_MIN_SHARE_OF_TIME = 0.5
+"""Work that keeps memory busy for this part of its own time is about memory; a device that gives a
+reason for this part of the time slows down for it."""
+_PART = 0.2
+"""Kernels grow by this part of what the clock alone would do, however much memory bounds them."""
+_MIN_SLOWER = 0.02
+_HOT_C = 85.0
+"""Devices slow down at a temperature of their own, as tools of their makers print it: a P100 at
+92 C, memory of a V100 at 85 C.  A cooler one is not slow for its heat."""
+_AT_LIMIT = 0.93
+"""Power regulation keeps the mean this close below the limit."""
+_HALF_OF_CORES = 50.0
+"""Beyond this share of all logical cores, threads share the units of a core."""
+_SHORT_WAIT = 5.0
+"""Waits that grew by less, in percent of the time, take nothing from a process ..."""
+_MORE_WAITS = 1.5
+"""... unless threads wait this many times as long in a cycle, and its host slows down."""
+_TURBO = 0.35
+"""Processors lower their clock by less than this part as more of their cores are busy."""
+_MEASURED_WAITS = ("run_queue", "cpu_pressure")
+_CORE_WAITS = (*_MEASURED_WAITS, "steal")
+_DISK_WAITS = ("io_wait", "io_pressure", "disk_busy")
+_HOST_CAUSES = ("cpu_contention", "cpu_clock")
+_PARTS_ON_HOST = (
+    *("host_cpu", "launch_gap", "run_queue", "idle", "synchronisation", "io", "data_loading"),
+)
+_HOST_CALLS = ("cpu_operator", "cpu_launch", "cpu_python", "cpu_annotation", "cpu_other")
+_LONGER = 1.1
+_MUCH_TRAFFIC = 0.15
+"""A network this full holds others up now and then, whoever they are."""
+
+
+def about(*resources: str, again: bool = False) -> Callable[[Check], CheckOfAll]:
+    """Makes a check of one suspect one of all those of some resources, or of any.
+
+    What is not believed is left alone, unless `again` lets a later word stand for the first.
+    """
+
+    def of_all(check: Check) -> CheckOfAll:
+        @wraps(check)
+        def checked(suspects: Suspects, context: Context) -> list[Suspect]:
+            results = []
+            for suspect in suspects:
+                verdict: Checked = None
+                if (not resources or suspect.resource in resources) and (
+                    again or not suspect.refuted
+                ):
+                    verdict = check(suspect, suspects, context)
+                results.append(
+                    structs.replace(suspect, refuted=verdict)
+                    if isinstance(verdict, str)
+                    else verdict or suspect
+                )
+            return results
+
+        return checked
+
+    return of_all
+
+
+def _believed_suspects(suspects: Suspects, device: str | None = None) -> list[Suspect]:
+    """Suspects that nothing speaks against, of a device or of any."""
+    return [
+        suspect
+        for suspect in suspects
+        if suspect.refuted is None and device in {None, suspect.device}
+    ]
+
+
+def _kernels(device: str, ratio: float) -> Evidence:
+    """Own kernels that take longer, though there are no more of them."""
+    text = f"own kernels on {device} that are launched as often as before take {ratio:.2f} times as"
+    return Evidence("kernel", f"{text} long", device=device, base=1.0, new=ratio)
+
+
+# -- use of a device -------------------------------------------------------------------------------
+
+
+@about()
+def used_devices(suspect: Suspect, _: Suspects, context: Context) -> Checked:
+    """A device the process does nothing on cannot hold it up, where it is known which it uses."""
+    used = own_devices(context.pair)
+    unused = used and suspect.device not in {*used, HOST_DEVICE}
+    return "the process does not use this device" if unused else None
+
+
+@about("device_use", "others_device_use")
+def device_use(suspect: Suspect, suspects: Suspects, context: Context) -> Checked:
+    """A busy device: kernels of others slow the own ones or draw power, copies of others do not.
+
+    Believes others' use of a device only where power, multiprocessors or own kernels show it.
+    """
+    answers = [_power(suspect.device, context), _multiprocessors(suspect.device, context)]
+    if not any(other.resource in _COPIES for other in _believed_suspects(suspects, suspect.device)):
+        # Copies slow kernels as well: beside them, slower kernels prove nothing.
+        ratio = context.kernel_ratio(suspect.device)
+        slower = ratio is not None and ratio >= _SLOWER
+        proof = [_kernels(suspect.device, ratio)] if ratio is not None and slower else []
+        answers.append(None if ratio is None else proof)
+    elif all(answer is None for answer in answers):
+        return "others copy to or from the device, which keeps it busy"
+    proof_lists = [answer for answer in answers if answer is not None]
+    proofs = [proof for answer in proof_lists for proof in answer]
+    if proof_lists and not proofs:
+        return (
+            "neither power nor the time of its kernels rose: "
+            "others copy, or the device waits, and nobody computes"
+        )
+    return structs.replace(suspect, evidence=(*suspect.evidence, *proofs))
+
+
+def _power(device: str, context: Context) -> list[Evidence] | None:
+    power = context.reading("power", device)
+    if power is None:
+        return None
+    hardware = context.hardware(device)
+    limit = hardware.power_w if hardware else None
+    least = _POWER_OF_LIMIT * limit if limit else _POWER_OF_BASE * power.base_mean
+    return [counter_evidence(power)] if power.rise >= least else []
+
+
+def _multiprocessors(device: str, context: Context) -> list[Evidence] | None:
+    reading = context.reading("sm_busy", device)
+    if reading is None:
+        return None
+    external = of_others(reading, context)
+    rose = external.rise >= _SM_RISE and chance(external.base, external.new) < ALPHA
+    return [counter_evidence(reading)] if rose else []
+
+
+@about("sm_busy", again=True)
+def multiprocessors(suspect: Suspect, suspects: Suspects, context: Context) -> Checked:
+    """Use of multiprocessors varies with what the process launches, more than its time tells.
+
+    Believes it beside others' use of the device; where that is unknown, beside slower kernels.
+    """
+    if any(
+        other.resource == "device_use" for other in _believed_suspects(suspects, suspect.device)
+    ):
+        return None
+    has_device_use = context.reading("device_use", suspect.device) is not None
+    is_own = has_device_use or (context.kernel_ratio(suspect.device) or 0.0) < _SLOWER
+    return "others do not use the device for longer" if is_own else None
+
+
+@about(again=True)
+def device_memory(suspect: Suspect, suspects: Suspects, _: Context) -> Checked:
+    """Memory of a device that others use tells more than that they are there, and is told first."""
+    memory_suspects = [
+        other
+        for other in _believed_suspects(suspects, suspect.device)
+        if other.cause == "hbm_contention"
+    ]
+    strongest = max((other.severity for other in memory_suspects), default=0.0)
+    if suspect.cause == "gpu_contention" and strongest >= _MIN_SHARE_OF_TIME * suspect.severity:
+        return structs.replace(suspect, after=(*suspect.after, "hbm_contention"))
+    return None
+
+
+# -- clocks ----------------------------------------------------------------------------------------
+
+
+@about("device_clock", "memory_clock")
+def device_clock(suspect: Suspect, _: Suspects, context: Context) -> Checked:
+    """A lower clock makes kernels longer; one that does not is of a device without work."""
+    ratio = context.kernel_ratio(suspect.device)
+    slower = suspect.reading.base_mean / max(suspect.reading.new_mean, 1e-9)
+    if ratio is not None and ratio - 1 < max(_MIN_SLOWER, _PART * min(slower - 1, 1.0)):
+        return "own kernels take as long as before"
+    if (ratio is None or suspect.severity < 0.5) and _is_idle(suspect.device, context):
+        return "the device has less to do"
+    if ratio is None:
+        return None
+    return structs.replace(suspect, evidence=(*suspect.evidence, _kernels(suspect.device, ratio)))
+
+
+def _is_idle(device: str, context: Context) -> bool:
+    """Whether a device is used far less than before: such ones lower their clock by themselves.
+
+    By less than half, that is, while kernels run: these would not take longer otherwise.
+    """
+    use = context.reading("device_use", device)
+    if use is not None:
+        return use.new_mean < 0.5 * use.base_mean
+    busy = context.busy(device)
+    return busy is not None and busy[1] < 0.5 * busy[0]
+
+
+@about("device_clock", "memory_clock")
+def power_and_heat(suspect: Suspect, _: Suspects, context: Context) -> Checked:
+    """Why a clock fell: heat, the power limit, or neither; after the load that led to it."""
+    heat = context.reading("temperature", suspect.device)
+    hot = heat is not None and heat.rise > 0 and heat.new_mean >= _HOT_C
+    for cause, proof in (
+        ("gpu_thermal", _flag("thermal_throttle", suspect.device, context)),
+        ("gpu_power_cap", _flag("power_throttle", suspect.device, context)),
+        ("gpu_thermal", heat if hot else None),
+        ("gpu_power_cap", _at_power_limit(suspect.device, context)),
+    ):
+        if proof is not None:
+            proofs = (*suspect.evidence, counter_evidence(proof))
+            return structs.replace(
+                suspect, cause=cause, evidence=proofs, after=(*suspect.after, *_LOAD)
+            )
+    return None
+
+
+def _flag(reason: str, device: str, context: Context) -> CounterReading | None:
+    """A reason the device itself gives more often than before."""
+    reading = context.reading(reason, device)
+    most = 100.0 if reading is not None and reading.unit == "%" else 1.0
+    return reading if reading is not None and reading.rise >= 0.1 * most else None
+
+
+def _at_power_limit(device: str, context: Context) -> CounterReading | None:
+    """The power of a device that draws all it may."""
+    power, limit = (context.reading(name, device) for name in ("power", "power_limit"))
+    hardware = context.hardware(device)
+    published = hardware.power_w if hardware else None
+    most = limit.new_mean if limit is not None else published
+    return power if power is not None and most and power.new_mean >= _AT_LIMIT * most else None
+
+
+def throttling(suspects: Suspects, context: Context) -> list[Suspect]:
+    """A device that says it slows down, where no counter tells its clock, which tells more."""
+    candidates = [
+        suspect
+        for suspect in suspects
+        if suspect.resource not in _FLAGS or context.reading("device_clock", suspect.device) is None
+    ]
+    return _check_throttle(candidates, context)
+
+
+@about(*_FLAGS)
+def _check_throttle(suspect: Suspect, _: Suspects, context: Context) -> Checked:
+    """Believes the reason where own kernels take longer."""
+    ratio = context.kernel_ratio(suspect.device)
+    if suspect.severity < _MIN_SHARE_OF_TIME:
+        return "the device slows down now and then only"
+    if ratio is None:
+        return "no kernel shows whether it does"
+    if ratio < _SLOWER:
+        return "own kernels take as long as before"
+    proofs = (*suspect.evidence, _kernels(suspect.device, ratio))
+    # What is lost is the time kernels take longer, and not the time in which it is said.
+    lost = min(suspect.severity, 1.0 - 1.0 / ratio)
+    return structs.replace(suspect, severity=lost, evidence=proofs, after=(*suspect.after, *_LOAD))
+
+
+@about("power_limit", again=True)
+def power_limit(suspect: Suspect, suspects: Suspects, context: Context) -> Checked:
+    """A lower power limit matters to a device that would draw more."""
+    capped = any(
+        other.resource == "device_clock" and other.cause == "gpu_power_cap"
+        for other in _believed_suspects(suspects, suspect.device)
+    )
+    unknown = context.reading("power", suspect.device) is None
+    reached = unknown or capped or _at_power_limit(suspect.device, context)
+    return None if reached else "the device draws less than that"
+
+
+# -- the host --------------------------------------------------------------------------------------
+
+
+@about("host_cpu", again=True)
+def processor(suspect: Suspect, suspects: Suspects, context: Context) -> Checked:
+    """Load of others on the processor hurts where threads wait for cores.
+
+    Where nothing tells how long they wait, it hurts where cores run out or the host slows down.
+    """
+    if any(other.resource in _CORE_WAITS for other in _believed_suspects(suspects)):
+        return None
+    measured = [
+        reading for reading in context.readings if reading.resource.resource in _MEASURED_WAITS
+    ]
+    waits = max((reading.rise for reading in measured), default=None)
+    base, new = context.part_ns(*_PARTS_ON_HOST)
+    slows = context.cycle_ratio is None or (base > 0 and new >= 1.05 * base)
+    ratio = context.host_ratio("runq") or 0.0
+    more = slows and ratio >= max(_MORE_WAITS, _LONGER * (context.cycle_ratio or 1.0))
+    if waits is not None and waits < _SHORT_WAIT and not more:
+        if ratio < _LONGER:
+            return "no thread waits longer for a core"
+        return f"threads wait {ratio:.1f} times as long for a core, which is little of their time"
+    spare = suspect.reading.new_mean < _HALF_OF_CORES and not slows
+    return "there are cores to spare, and the process does not wait for one" if spare else None
+
+
+@about("host_clock", again=True)
+def processor_clock(suspect: Suspect, suspects: Suspects, context: Context) -> Checked:
+    """A lower clock of the processor makes the host slower; an idle one saves power.
+
+    One that is a little lower while others keep more cores busy follows from that.
+    """
+    ratios = [context.cycle_ratio]
+    if context.cycle_ratio is not None:
+        ratios += [context.host_ratio("oncpu"), context.host_ratio(*_HOST_CALLS)]
+    measured_ratios = [ratio for ratio in ratios if ratio is not None]
+    # Whether anything shows it, or nothing could.
+    slower = not measured_ratios or max(measured_ratios) >= 1 + _MIN_SLOWER
+    if not slower:
+        return "nothing on the host takes longer"
+    # The same work keeps slower cores busy for longer: that much of the use proves nothing.
+    busier = any(
+        other.external.new_mean * (1 - suspect.severity) >= _MORE_WAITS * other.external.base_mean
+        for other in _believed_suspects(suspects)
+        if other.resource == "host_cpu"
+    )
+    follows = busier and suspect.severity < _TURBO
+    return structs.replace(suspect, after=(*suspect.after, "cpu_contention")) if follows else None
+
+
+@about("disk_rate", "file_calls", again=True)
+def disk(suspect: Suspect, suspects: Suspects, context: Context) -> Checked:
+    """Bytes to and from disks say little about what these can do; waiting for them does.
+
+    Calls that take longer are about disks only where the processor is not what slows them.
+    """
+    believed = _believed_suspects(suspects)
+    if suspect.resource == "file_calls":
+        slowed = any(other.cause in _HOST_CAUSES for other in believed)
+        return "the processor is slower for all calls" if slowed else None
+    base, new = context.part_ns("io", "data_loading")
+    longer = (context.host_ratio("disk_read_and_write") or 0.0) > _LONGER or new > _LONGER * base
+    waits = longer or any(other.resource in _DISK_WAITS for other in believed)
+    return None if waits else "nobody waits for a disk"
+
+
+@about("network_rate", again=True)
+def network(suspect: Suspect, _: Suspects, context: Context) -> Checked:
+    """Traffic on a network of unknown speed counts where it is much, or where the process waits."""
+    base, new = context.part_ns("exposed_communication", "io", "data_loading")
+    waits = suspect.severity >= _MUCH_TRAFFIC or new > _LONGER * base
+    return None if waits else "the process does not wait for the network"

@@ -7,9 +7,10 @@ from collections.abc import Collection, Iterator, Sequence
 import numpy as np
 import polars as pl
 
-from timesink.analyses.behaviour import NO_CALL
-from timesink.comparison.causes.case import HOST_PARTS, DiagnosisCase
-from timesink.comparison.causes.case_functions import (
+from timesink.analyses.behaviour.functions import NO_CALL
+from timesink.comparison.causes.case import (
+    HOST_PARTS,
+    DiagnosisCase,
     computes_on_host,
     is_program,
     on_host,
@@ -17,10 +18,10 @@ from timesink.comparison.causes.case_functions import (
 )
 from timesink.model import units
 from timesink.model.diagnosis import EvenPace, ProgramChange
-from timesink.model.findings import Finding
+from timesink.model.findings import Cause
 from timesink.model.intervals import Floats
 from timesink.model.schema import HOST_DEVICE
-from timesink.rules import catalogue
+from timesink.rules.register import catalogue
 
 _MIN_PACE = 0.05
 """Part by which everything takes longer or less before it is told: the same machine wanders by a
@@ -44,7 +45,7 @@ _HOST_CODE = "host_code"
 
 def even_paces(
     case: DiagnosisCase,
-    causes: Sequence[Finding],
+    causes: Sequence[Cause],
     program: ProgramChange | None,
 ) -> Iterator[EvenPace]:
     """The host and devices whose work all takes longer or less alike, for the same recorded calls.
@@ -64,7 +65,7 @@ def even_paces(
 
 
 def _host_pace(
-    case: DiagnosisCase, causes: Sequence[Finding], program: ProgramChange
+    case: DiagnosisCase, causes: Sequence[Cause], program: ProgramChange
 ) -> Iterator[EvenPace]:
     functions = case.functions
     # Without calls of the host its pace is not known; where operators are the work, nothing else
@@ -80,7 +81,7 @@ def _host_pace(
     edited = {edit.cause for edit in program.edits}
     change = sum(part.delta_ns for part in parts) - _on_host(causes, edited - {_HOST_CODE})
     explained = _on_host(causes, {_HOST_CODE})
-    if any(cause.cause not in {_HOST_CODE, *edited} for cause in causes):
+    if any(cause.id not in {_HOST_CODE, *edited} for cause in causes):
         return
     if explained * change > 0 and abs(explained) >= _MIN_SHARE_AT_PACE * abs(change):
         return
@@ -111,18 +112,18 @@ def _host_pace(
     yield EvenPace(HOST_DEVICE, factor, sentence, texts["advice"])
 
 
-def _on_host(causes: Sequence[Finding], names: Collection[str]) -> float:
+def _on_host(causes: Sequence[Cause], names: Collection[str]) -> float:
     """What causes of some names explain in the parts of a cycle in which the host works."""
     return sum(
         ns
         for cause in causes
-        if cause.cause in names
+        if cause.id in names
         for part, ns in cause.claims
         if part in HOST_PARTS
     )
 
 
-def _device_pace(case: DiagnosisCase, causes: Sequence[Finding], device: str) -> Iterator[EvenPace]:
+def _device_pace(case: DiagnosisCase, causes: Sequence[Cause], device: str) -> Iterator[EvenPace]:
     functions = case.functions
     computing = functions.where(pl.col("part") == "device_compute", pl.col("device") == device)
     kernels = computing & functions.called_equally

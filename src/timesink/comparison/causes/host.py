@@ -1,52 +1,394 @@
-"""Causes in the code of the host: more calls, longer ones, pauses, waits, data."""
+"""Causes in the code of the host: more calls, longer ones, pauses, waits, data.
+
+Functions of the host and places in the cycle that do not keep the pace of the others show them.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field
 
+import msgspec
 import numpy as np
 import polars as pl
+from msgspec import structs
 
-from timesink.analyses.behaviour import NO_CALL, STEP_MARK
-from timesink.analyses.statistics import moments, welch_interval
+from timesink.analyses.behaviour.anatomy import MIN_PLACE
+from timesink.analyses.behaviour.functions import NO_CALL, STEP_MARK
+from timesink.analyses.columns import memoize_per_trace, numbers
+from timesink.analyses.statistics.moments import moments
+from timesink.analyses.statistics.student_t import welch_interval
 from timesink.comparison.causes.case import (
+    CLEARLY,
     HOST_PARTS,
+    CaseSide,
     Claim,
     Demand,
     DiagnosisCase,
-    both_ways,
-    by_change,
-    change,
-    is_certain,
-    told_name,
-)
-from timesink.comparison.causes.case_functions import (
-    CLEARLY,
+    PaceExcess,
     added_calls,
     added_in_cycles,
     along,
+    both_ways,
+    by_change,
+    change,
     computes_on_host,
+    cycle_matrices,
+    excess,
     in_proportion,
+    is_certain,
     is_program,
+    median_place,
     more_calls,
     on_host,
     same_work,
     slowdown,
+    told_name,
     waits,
 )
 from timesink.comparison.causes.device import Launching, common_ratio
-from timesink.comparison.causes.host_places import (
-    FEW,
-    HostPace,
-    gap_claims,
-    host_of,
-    marks_of,
-    places_of,
-)
+from timesink.model import units
+from timesink.model.findings import Evidence, Interval
 from timesink.model.intervals import Floats
 from timesink.model.units import join_names
+
+_SORT = ["inside", "after", "before"]
+_PLACE = [*_SORT, "occurrence"]
+FEW = 3
+"""Places or functions that are told one by one."""
+_NEARLY_ALL = 0.8
+"""A place stands for all of its sort that holds this part of what they gained."""
+_BACKED = 0.5
+"""Part of what a place gained that its function must have gained too."""
+_MAX_PLACES = 4
+_MIN_FUNCTIONS, _MIN_FUNCTION_SHARE, _FENCE = 8, 0.001, 1.5
+"""Functions whose factors tell how far these scatter, and which part of the host's time each has at
+least; how many distances of the quartiles beyond these a factor lies apart (Tukey)."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostPlace:
+    """One place, or with `occurrence` None all of a sort."""
+
+    inside: str | None
+    after: str | None
+    before: str | None
+    occurrence: int | None = None
+    operators: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
+    """Which functions are operators."""
+
+    @property
+    def words(self) -> str:
+        """Where it is: `after the last operator of the cycle (aten::add)`."""
+        scope = "the step" if self.inside is None else told_name(self.inside)
+        if self.after is None and self.before is None:
+            return f"inside {scope}"
+        if self.after is not None and self.before is None:
+            return f"after the last {self._sort(self.after)} of {scope} ({told_name(self.after)})"
+        if self.after is None and self.before is not None:
+            sort = self._sort(self.before)
+            return f"before the first {sort} of {scope} ({told_name(self.before)})"
+        between = f"between {told_name(self.after or '')} and {told_name(self.before or '')}"
+        return between if self.inside is None else f"{between} inside {scope}"
+
+    def _sort(self, function: str) -> str:
+        return "operator" if function in self.operators else "call"
+
+
+class HostPlaces(msgspec.Struct, frozen=True, eq=False):
+    """Time in each place in each cycle; a place is a column of the arrays."""
+
+    which: tuple[HostPlace, ...]
+    base: Floats
+    new: Floats
+
+    @property
+    def gained(self) -> Floats:
+        """What each gained on average."""
+        if not len(self.base) or not len(self.new):
+            return np.zeros(len(self.which))
+        return np.asarray(self.new.mean(axis=0) - self.base.mean(axis=0))
+
+
+@memoize_per_trace
+def places_of(case: DiagnosisCase) -> HostPlaces:
+    """Every place of either side, and every sort of place that occurs more than once."""
+    tables = [side.anatomy.places for side in (case.base, case.new)]
+    if all(table.is_empty() for table in tables):
+        base, new = (np.zeros((len(side.cycles), 0)) for side in (case.base, case.new))
+        return HostPlaces((), base, new)
+    single = pl.concat([table.select(_PLACE) for table in tables]).unique(maintain_order=True)
+    many = single.group_by(_SORT, maintain_order=True).len().filter(pl.col("len") > 1)
+    sorts = many.select(*_SORT, pl.lit(None, pl.Int64).alias("occurrence"))
+    chosen = pl.concat([single, sorts]) if many.height else single
+    functions = case.functions
+    kinds = functions.table.filter(functions.where(pl.col("function_class") == "cpu_operator"))
+    operators = frozenset(kinds["function"])
+    which = tuple(
+        HostPlace(inside, after, before, turn, operators)
+        for inside, after, before, turn in chosen.iter_rows()
+    )
+    base, new = (
+        np.hstack(
+            [
+                cycle_matrices(side.anatomy.places, cycles, columns, "dur_ns")[0]
+                for columns in (single, sorts.select(_SORT))
+            ]
+        )
+        for side in (case.base, case.new)
+        for cycles in [pl.Series(side.cycles, dtype=pl.Int64)]
+    )
+    # What the places of each sort may take that a side has not kept, as each takes too little.
+    missing = single.join(
+        case.base.anatomy.places.select(_PLACE).unique(), _PLACE, "anti", nulls_equal=True
+    )
+    counts = sorts.join(
+        missing.group_by(_SORT).len(), _SORT, "left", nulls_equal=True, maintain_order="left"
+    )
+    lengths = case.base.anatomy.cycles["dur_ns"].median()
+    least = MIN_PLACE * (lengths if isinstance(lengths, float) else 0.0)
+    base[:, single.height :] += least * numbers(counts["len"]).astype(np.float64)
+    return HostPlaces(which, base, new)
+
+
+def place_evidence(side: CaseSide, place: HostPlace, values: Floats) -> Evidence:
+    """The stretch to look at, in the cycle that shows it as most do."""
+    cycle = side.cycles[median_place(values)]
+    conditions = [
+        pl.col(name).eq_missing(pl.lit(getattr(place, name), pl.String)) for name in _SORT
+    ]
+    rows = side.anatomy.places.filter(pl.col("cycle") == cycle, *conditions)
+    if place.occurrence is not None:
+        rows = rows.filter(pl.col("occurrence") == place.occurrence)
+    if rows.is_empty():
+        return Evidence("place", place.words, "new", cycle, function=place.inside)
+    longest = rows.sort("dur_ns", descending=True).row(0, named=True)
+    start, length = int(longest["ts_ns"]), int(longest["dur_ns"])
+    text = f"{units.brief_ns(length)} {place.words}, in step {cycle}"
+    return Evidence("place", text, "new", cycle, start, start + length, place.inside)
+
+
+# -- the pace of the host --------------------------------------------------------------------------
+
+
+class HostPace(msgspec.Struct, frozen=True, eq=False):
+    """Functions of the host and places in the cycle, in one array, and what stands out of them."""
+
+    case: DiagnosisCase
+    places: HostPlaces
+    excess: PaceExcess
+    candidates: np.ndarray
+    """Which functions may be to blame."""
+
+    @property
+    def functions(self) -> int:
+        """How many of the columns are functions; places come after them."""
+        return self.case.functions.table.height
+
+    def rise(self, column: int) -> float:
+        """What a column gained beyond the pace of the others, on average."""
+        return float(self.excess.new[:, column].mean() - self.excess.base[:, column].mean())
+
+    def stands(self, column: int) -> bool:
+        """Whether a column stands out, and by enough to be a cause."""
+        stands_out = bool(self.excess.stands_out[column]) and self.is_apart(column)
+        return stands_out and self.rise(column) >= self.case.least_ns
+
+    def is_apart(self, column: int) -> bool:
+        """Whether the factor of a column lies apart from those of the functions of the host.
+
+        Beyond the upper quartile by more than 1.5 times the distance of the quartiles: where calls
+        take longer by all sorts of factors, the one that happens to be largest is no place.
+        """
+        functions = self.case.functions
+        base, new = (side[self.candidates & functions.called_equally] for side in functions.times)
+        is_large = (base > _MIN_FUNCTION_SHARE * base.sum()) & (new > 0)
+        mine = [side[:, column] for side in (self._base, self._new)]
+        before, after = (float(side.mean()) for side in mine)
+        if is_large.sum() < _MIN_FUNCTIONS or before <= 0:
+            return True
+        low, high = np.quantile(np.log(new[is_large] / base[is_large]), (0.25, 0.75))
+        return bool(after > before * np.exp(high + _FENCE * (high - low)))
+
+    @property
+    def _base(self) -> Floats:
+        return np.hstack([self.case.functions.base, self.places.base])
+
+    @property
+    def _new(self) -> Floats:
+        return np.hstack([self.case.functions.new, self.places.new])
+
+    def change_of(self, columns: list[int]) -> tuple[float, Interval | None]:
+        """What columns gained together beyond the pace of the others, with its interval."""
+        sides = self.excess.base, self.excess.new
+        return change(*(side[:, columns].sum(axis=1) for side in sides))
+
+    def pace_told(self, column: int) -> str:
+        """What became of the rest of the host, in words."""
+        if self.case.backwards:
+            return "the rest of the host changed less"
+        factor = float(self.excess.slowdown[column])
+        return f"the rest of the host takes {factor:.2f} times as long as before"
+
+    def pace_of_gaps(self, inside: str | None, but: HostPlace | None = None) -> float:
+        """By how much the usual gap grew, of those inside of calls or of those between them."""
+        is_other = [
+            place.occurrence is not None
+            and (place.inside is None) == (inside is None)
+            and (but is None or not _overlap(place, but))
+            for place in self.places.which
+        ]
+        return slowdown(self.places.base, self.places.new, np.array(is_other, dtype=bool))
+
+
+def host_of(case: DiagnosisCase) -> HostPace:
+    """The host of a case, without functions whose time is explained already."""
+    functions = case.functions
+    works = functions.where(
+        is_program(),
+        # Copies that wait for the device are no work of the host.
+        pl.col("function_class") != "cpu_copy",
+        pl.col("part") != "data_loading",
+        ~pl.col("function").is_in([*case.taken, *case.blurred]),
+    )
+    places = places_of(case)
+    # A number per function and place: that of the function whose own time it is.
+    marks = marks_of(case)
+    names = [*functions.table["function"], *(place.inside for place in places.which)]
+    owners = ["" if name is None or name in marks else name for name in names]
+    owner = np.unique(np.array(owners, dtype=str), return_inverse=True)[1].ravel()
+    comparable = np.append(works & functions.called_equally, np.zeros(len(places.which), bool))
+    host_excess = excess(
+        np.hstack([functions.base, places.base]),
+        np.hstack([functions.new, places.new]),
+        comparable,
+        owner,
+    )
+    return HostPace(case, places, host_excess, works)
+
+
+def marks_of(case: DiagnosisCase) -> frozenset[str]:
+    """Functions that stand for the time of a cycle in no other call."""
+    anchors = {case.base.role.anchor, case.new.role.anchor}
+    return frozenset({NO_CALL, *filter(None, anchors)})
+
+
+# -- places that are to blame ----------------------------------------------------------------------
+
+
+def gap_claims(host: HostPace) -> Iterator[Claim]:
+    """Places that are to blame; many of them, or several inside of one call, as one."""
+    columns = _standing_places(host)
+    groups: dict[str | None, list[int]] = {}
+    for column in columns:
+        groups.setdefault(_place(host, column).inside, []).append(column)
+    column_groups = []
+    for inside, group in groups.items():
+        apart = inside is None and len(group) <= FEW
+        column_groups += [[gap_column] for gap_column in group] if apart else [group]
+    column_groups.sort(key=lambda group: columns.index(group[0]))
+    yield from (_place_claim(host, group) for group in column_groups)
+
+
+def _standing_places(host: HostPace) -> list[int]:
+    """Columns of places that are to blame, each stretch of time in one of them only."""
+    unclear = host.case.blurred | (marks_of(host.case) if host.case.blurred else frozenset())
+    columns = [
+        host.functions + place
+        for place, where in enumerate(host.places.which)
+        if not host.case.blurred or (where.inside is not None and where.inside not in unclear)
+    ]
+    candidates = [
+        candidate
+        for candidate in columns
+        if host.stands(candidate)
+        and not _is_common(host, candidate)
+        and _is_backed(host, candidate)
+    ]
+
+    def rank(column: int) -> tuple[float, float]:
+        # Sorts of places come after the one place that is nearly all of them.
+        is_sort = _place(host, column).occurrence is None
+        return -host.rise(column) * (_NEARLY_ALL if is_sort else 1), -host.rise(column)
+
+    chosen: list[int] = []
+    for column in sorted(candidates, key=rank):
+        place = _place(host, column)
+        if not any(_overlap(place, _place(host, other)) for other in chosen):
+            chosen.append(column)
+    return chosen
+
+
+def _place(host: HostPace, column: int) -> HostPlace:
+    return host.places.which[column - host.functions]
+
+
+def _overlap(place: HostPlace, other: HostPlace) -> bool:
+    same = (place.inside, place.after, place.before) == (other.inside, other.after, other.before)
+    return same and (None in {place.occurrence, other.occurrence} or place == other)
+
+
+def _is_backed(host: HostPace, column: int) -> bool:
+    """Whether what is around a place gained time, and it is not only called something else."""
+    inside, functions = _place(host, column).inside, host.case.functions
+    if inside is None:
+        # Time in no call beyond the pace of the host, which holds waits for a core.
+        base, new = map(_idle, (host.case.base, host.case.new))
+        gained = new - float(host.excess.slowdown[column]) * base
+    else:
+        # What functions gained against the pace of the others, where all got faster too.
+        blamed = host.candidates & (functions.table["function"] == inside).to_numpy()
+        base, new = (side[blamed] for side in functions.times)
+        pace = host.excess.slowdown[: host.functions][blamed]
+        gained = float(np.sum(new - pace * base))
+    return gained >= _BACKED * host.rise(column)
+
+
+def _idle(side: CaseSide) -> float:
+    """Mean time in no call, with its share of the waits for a core."""
+    idle, waits = (float(side.times_of(part).mean()) for part in ("idle", "run_queue"))
+    ran = float(side.times_of(*HOST_PARTS).mean()) - waits
+    return idle * (1 + waits / ran) if ran > 0 else idle
+
+
+def _is_common(host: HostPace, column: int) -> bool:
+    """Whether the other gaps of its sort grew as much: gaps that all grew have none to blame."""
+    place = _place(host, column)
+    base, new = (side[:, column - host.functions] for side in (host.places.base, host.places.new))
+    pace = host.pace_of_gaps(place.inside, place)
+    return float(new.mean()) < (1 + CLEARLY) * pace * float(base.mean())
+
+
+def _place_claim(host: HostPace, columns: list[int]) -> Claim:
+    case, place = host.case, _place(host, columns[0])
+    at = [column - host.functions for column in columns]
+    base, new = (side[:, at].sum(axis=1) for side in (host.places.base, host.places.new))
+    rise, interval = host.change_of(columns)
+    took = case.times(float(base.mean()), float(new.mean()))
+    parts = ("idle", "host_cpu") if place.inside is None else ("host_cpu", "idle")
+    where = place.words
+    if len(columns) > 1:
+        scope = "of the step" if place.inside is None else f"inside {told_name(place.inside)}"
+        where = f"in {len(columns)} places {scope}, most of it {where}"
+    claim = case.claim(
+        "host_code",
+        f"The host spends {took} per step {where}, in nearly every step; "
+        f"{host.pace_told(columns[0])}.",
+        [Demand(rise, (*parts, "launch_gap"), structural=True)],
+        interval,
+        tuple(
+            place_evidence(
+                case.new, _place(host, column), host.places.new[:, column - host.functions]
+            )
+            for column in columns[:_MAX_PLACES]
+        ),
+        inside=(place.inside,),
+    )
+    return structs.replace(claim, finding=structs.replace(claim.finding, place=where))
+
+
+# -- causes ----------------------------------------------------------------------------------------
 
 _HOST = ("host_cpu", "launch_gap", "idle")
 """Where the host's work shows that ran beside the device before."""
@@ -272,7 +614,7 @@ def host_code(case: DiagnosisCase) -> Iterator[Claim]:
             case.evidence([column], case.functions.new[:, column]),
             functions=(function,),
         )
-        yield replace(claim, finding=replace(claim.finding, place=place))
+        yield structs.replace(claim, finding=structs.replace(claim.finding, place=place))
 
 
 def _standing_functions(host: HostPace, explained: dict[str | None, float]) -> Iterator[int]:
@@ -280,7 +622,7 @@ def _standing_functions(host: HostPace, explained: dict[str | None, float]) -> I
 
     A process that waits for its turn does so in its longest functions, in every cycle.
     """
-    if any(anomaly.cause == "cpu_contention" for anomaly in host.case.anomalies):
+    if any(anomaly.id == "cpu_contention" for anomaly in host.case.anomalies):
         return
     names = host.case.functions.table["function"]
     marks = marks_of(host.case)
@@ -304,7 +646,7 @@ def _is_starved(case: DiagnosisCase, rise: float) -> bool:
     Its workers need processors as the process does, which gains more where these are scarce, and
     waits for a core itself; and a loader is what reads from a disk.
     """
-    odd = {anomaly.cause for anomaly in case.anomalies}
+    odd = {anomaly.id for anomaly in case.anomalies}
     if odd & _READING:
         return True
     waits = [part for part in case.attribution if part.part == "run_queue"]

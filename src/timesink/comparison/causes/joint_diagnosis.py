@@ -6,17 +6,27 @@ to arrive.  What holds up one of them holds up all, and shows as waiting in the 
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from math import erfc, fsum, sqrt
+from math import fsum
 from statistics import fmean, median
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
-from timesink.analyses.statistics import ALPHA, false_discovery
+from timesink.analyses.columns import memoize_per_trace
+from timesink.analyses.statistics.significance import ALPHA, false_discovery
+from timesink.analyses.statistics.student_t import Z95, normal_p
 from timesink.comparison.causes.case import largest_first, relative_closeness
-from timesink.comparison.causes.diagnosis import change_ns, diagnose, explain_anomalies
-from timesink.comparison.results import Pair
+from timesink.comparison.causes.diagnosis import (
+    beyond_expected,
+    change_ns,
+    diagnose,
+    explain_anomalies,
+)
+from timesink.comparison.rank_changes import with_stragglers
+from timesink.comparison.results import Comparison, Pair
 from timesink.model import units
 from timesink.model.diagnosis import (
     Component,
@@ -26,10 +36,10 @@ from timesink.model.diagnosis import (
     SteadyTimes,
     StepTimeTest,
 )
-from timesink.model.findings import Evidence, Finding, Interval
+from timesink.model.findings import Anomaly, Cause, Evidence, Interval, Symptom
 from timesink.model.intervals import Floats
 from timesink.model.units import brief_ns, join_names
-from timesink.rules import make_finding
+from timesink.rules.register import make_cause
 
 WAITS = ("exposed_communication", "synchronisation", "idle", "host_cpu")
 """Where a process waits for others: in a collective, or wherever its host waits for one."""
@@ -38,18 +48,49 @@ _MIN_PROCESSES = 3
 """Processes that are needed to tell the one that is not like the others."""
 _MIN_SHARE = 0.01
 _MIN_SHARE_EXPLAINED = 0.5
-_Z95 = 1.96
 _VERDICT_WORDS = {"regression": "longer", "improvement": "shorter"}
 _TOGETHER = frozenset({"exposed_communication", "synchronisation"})
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ProcessDiagnosis:
+class ProcessDiagnosis(msgspec.Struct, frozen=True, eq=False):
     """One process among those read together."""
 
     process: str
     diagnosis: Diagnosis
     host: str | None = None
+
+
+@memoize_per_trace
+def diagnose_comparison(comparison: Comparison) -> Diagnosis | None:
+    """Why runs differ, all pairs read together; None where processes were only distinguished."""
+    if not comparison.pairs:
+        return None
+    diagnoses = [diagnose(pair) for pair in comparison.pairs]
+    diagnosis, expected = diagnoses[0], comparison.pairs[0].expected
+    if len(diagnoses) > 1:
+        diagnosis = diagnose_together([pair.whole for pair in comparison.pairs], diagnoses)
+        if expected is not None:
+            causes = beyond_expected(diagnosis.causes, diagnosis.anomalies, expected)
+            diagnosis = replace(diagnosis, causes=causes, expected=expected)
+    if comparison.ranks is None:
+        return diagnosis
+    return with_stragglers(diagnosis, comparison.ranks, of_all=comparison.has_all_ranks)
+
+
+def cases_of(comparison: Comparison) -> tuple[Comparison, ...]:
+    """Each program and step type for itself, with the pairs of all its ranks."""
+    titles = {(pair.identifier, pair.suffix) for pair in comparison.pairs}
+    return (comparison,) if len(titles) == 1 else _each_case(comparison)
+
+
+@memoize_per_trace
+def _each_case(comparison: Comparison) -> tuple[Comparison, ...]:
+    pairs_by_title: dict[tuple[str, str], list[Pair]] = {}
+    for pair in comparison.pairs:
+        pairs_by_title.setdefault((pair.identifier, pair.suffix), []).append(pair)
+    return tuple(
+        dataclasses.replace(comparison, pairs=tuple(pairs)) for pairs in pairs_by_title.values()
+    )
 
 
 def diagnose_together(pairs: Sequence[Pair], diagnoses: Sequence[Diagnosis] = ()) -> Diagnosis:
@@ -72,7 +113,7 @@ def diagnose_together(pairs: Sequence[Pair], diagnoses: Sequence[Diagnosis] = ()
     change = change_ns(parts, judged.cycle_time)
     merged = merged_causes(comparable, change)
     late = stragglers(comparable, merged, change)
-    symptoms: dict[tuple[str | None, str, str], Finding] = {}
+    symptoms: dict[tuple[str | None, str, str], Symptom] = {}
     for process_diagnosis in members:
         for symptom in process_diagnosis.diagnosis.symptoms:
             process_symptom = replace(symptom, process=process_diagnosis.process)
@@ -83,12 +124,12 @@ def diagnose_together(pairs: Sequence[Pair], diagnoses: Sequence[Diagnosis] = ()
     program = _program(members)
     edited = {edit.cause for edit in program.edits} if program is not None else set()
     causes = tuple(
-        sorted([*merged, *late], key=lambda cause: (cause.cause not in edited, -abs(cause.cost_ns)))
+        sorted([*merged, *late], key=lambda cause: (cause.id not in edited, -abs(cause.cost_ns)))
     )
     # Anomalies with what they explain; devices of two machines may have the same name.
     hosts = {member.process: member.host for member in members}
     host_causes = {
-        (member.host, cause.cause) for member in members for cause in member.diagnosis.causes
+        (member.host, cause.id) for member in members for cause in member.diagnosis.causes
     }
     return Diagnosis(
         verdict=judged.verdict,
@@ -97,7 +138,7 @@ def diagnose_together(pairs: Sequence[Pair], diagnoses: Sequence[Diagnosis] = ()
         attribution=parts,
         anomalies=tuple(
             anomaly
-            if (hosts[anomaly.process or ""], anomaly.cause) in host_causes
+            if (hosts[anomaly.process or ""], anomaly.id) in host_causes
             else replace(anomaly, cost_ns=0.0)
             for anomaly in explain_anomalies(_anomalies(members), causes)
         ),
@@ -184,7 +225,7 @@ def _verdict(
     if longer and shorter:
         # What the mean of all says.
         low, high = _ends(times, range(len(times)))
-        chance = erfc(abs(new - base) / (max(high - low, 1e-9) / 2) * _Z95 / sqrt(2))
+        chance = normal_p(abs(new - base) / (max(high - low, 1e-9) / 2) * Z95)
         moved = "regression" if new > base else "improvement"
         return "no_change" if chance >= ALPHA else moved, chance
     if longer and new > base:
@@ -296,7 +337,7 @@ def _mean_components(members: Sequence[ProcessDiagnosis]) -> tuple[Component, ..
     return tuple(sorted(means, key=lambda part: -abs(part.delta_ns)))
 
 
-def _anomalies(members: Sequence[ProcessDiagnosis]) -> tuple[Finding, ...]:
+def _anomalies(members: Sequence[ProcessDiagnosis]) -> tuple[Anomaly, ...]:
     """Each resource of a device of a machine once, as the process that has it worst sees it."""
     placed = [
         (place, member.host, replace(anomaly, process=member.process))
@@ -305,7 +346,7 @@ def _anomalies(members: Sequence[ProcessDiagnosis]) -> tuple[Finding, ...]:
     ]
     # The order within a process also says what comes of what.
     placed.sort(key=lambda entry: (entry[0], -entry[2].share))
-    once: dict[tuple[str | None, str, str], Finding] = {}
+    once: dict[tuple[str | None, str, str], Anomaly] = {}
     for _, host, anomaly in placed:
         once.setdefault((host, anomaly.id, anomaly.device), anomaly)
     return tuple(once.values())
@@ -314,16 +355,16 @@ def _anomalies(members: Sequence[ProcessDiagnosis]) -> tuple[Finding, ...]:
 # -- causes of several as causes of all ------------------------------------------------------------
 
 
-def merged_causes(members: Sequence[ProcessDiagnosis], change_ns: float) -> list[Finding]:
+def merged_causes(members: Sequence[ProcessDiagnosis], change_ns: float) -> list[Cause]:
     """Each cause once, with the processes that have it."""
-    groups: dict[tuple[str, ...], list[Finding]] = {}
+    groups: dict[tuple[str, ...], list[Cause]] = {}
     for member in members:
-        causes_by_key: dict[tuple[str, ...], list[Finding]] = {}
+        causes_by_key: dict[tuple[str, ...], list[Cause]] = {}
         for cause in member.diagnosis.causes:
-            key: tuple[str, ...] = (cause.cause,)
-            if cause.evidence and cause.cause == "host_code":
+            key: tuple[str, ...] = (cause.id,)
+            if cause.evidence and cause.id == "host_code":
                 # Code of the host is the same one in the same function.
-                key = (cause.cause, cause.evidence[0].kind, cause.evidence[0].function or "")
+                key = (cause.id, cause.evidence[0].kind, cause.evidence[0].function or "")
             causes_by_key.setdefault(key, []).append(replace(cause, process=member.process))
         for key, causes in causes_by_key.items():
             groups.setdefault(key, []).append(_sum_causes(causes))
@@ -339,13 +380,13 @@ def merged_causes(members: Sequence[ProcessDiagnosis], change_ns: float) -> list
     merged = [_merge_causes(group, len(members), change_ns) for group in groups.values()]
     # A link explains what a transfer gained, and not what others wait for it.
     capped = [
-        _scale_cause(cause, min(cause.cost_ns, link_ns)) if cause.cause in _LINKS else cause
+        _scale_cause(cause, min(cause.cost_ns, link_ns)) if cause.id in _LINKS else cause
         for cause in merged
     ]
     return [cause for cause in capped if cause.cost_ns]
 
 
-def _sum_causes(causes: list[Finding]) -> Finding:
+def _sum_causes(causes: list[Cause]) -> Cause:
     """Several causes of one sort that a process has, as one: most time first."""
     first, *rest = sorted(causes, key=lambda cause: -abs(cause.cost_ns))
     if not rest:
@@ -370,7 +411,7 @@ def _sum_causes(causes: list[Finding]) -> Finding:
     )
 
 
-def _merge_causes(group: list[Finding], processes: int, change_ns: float) -> Finding:
+def _merge_causes(group: list[Cause], processes: int, change_ns: float) -> Cause:
     """What all have is meant as it is on average; what some have holds up all as it does them."""
     worst = max(group, key=lambda cause: abs(cause.cost_ns))
     if len(group) >= processes:
@@ -385,7 +426,7 @@ def _merge_causes(group: list[Finding], processes: int, change_ns: float) -> Fin
     )
 
 
-def _scale_cause(cause: Finding, ns: float) -> Finding:
+def _scale_cause(cause: Cause, ns: float) -> Cause:
     share = ns / cause.cost_ns if cause.cost_ns else 0.0
     ends = sorted(end * share for end in cause.interval_ns or ())
     return replace(
@@ -397,7 +438,7 @@ def _scale_cause(cause: Finding, ns: float) -> Finding:
 
 
 def waits_left(
-    parts: Sequence[Component], causes: Sequence[Finding]
+    parts: Sequence[Component], causes: Sequence[Cause]
 ) -> tuple[tuple[str, float], ...]:
     """What of the mean change of each component no cause explains, largest first.
 
@@ -421,8 +462,8 @@ def waits_left(
 
 
 def stragglers(
-    members: Sequence[ProcessDiagnosis], causes: Sequence[Finding], change_ns: float
-) -> Iterator[Finding]:
+    members: Sequence[ProcessDiagnosis], causes: Sequence[Cause], change_ns: float
+) -> Iterator[Cause]:
     """The process whose own work gained far more than that of the others, who wait for it."""
     if len(members) < _MIN_PROCESSES or change_ns <= 0:
         return
@@ -439,8 +480,7 @@ def stragglers(
     if beyond < least or waiting < least or explained_ns >= _MIN_SHARE_EXPLAINED * beyond:
         return
     ns = min(beyond, change_ns)
-    yield make_finding(
-        "causes",
+    yield make_cause(
         "straggler",
         f"{name.capitalize()} works {brief_ns(beyond)} per step longer than before; the others "
         f"wait {brief_ns(waiting)} longer for it in their collectives.",

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 import polars as pl
+from msgspec.structs import replace
 
 from timesink.analyses.names import (
     keeps_fp32,
@@ -16,8 +16,8 @@ from timesink.analyses.names import (
 )
 from timesink.comparison.causes.case import Demand, DiagnosisCase, Ledger, by_change, largest_first
 from timesink.model.diagnosis import ProgramChange
-from timesink.model.findings import Finding
-from timesink.rules import make_finding
+from timesink.model.findings import Cause
+from timesink.rules.register import make_cause
 
 _CAUSE = "precision_change"
 _MAX_SHOWN = 3
@@ -25,7 +25,7 @@ _MAX_SHOWN = 3
 
 def settled_matrix_units(
     case: DiagnosisCase, program: ProgramChange | None, ledger: Ledger
-) -> Iterator[Finding]:
+) -> Iterator[Cause]:
     """That most of the products left the matrix units, or came to them, where no edit says so.
 
     Whichever other change of the program brought it about, as a compiler that is given other
@@ -73,8 +73,7 @@ def settled_matrix_units(
     is_tf32 = is_lost and all(
         rounds_to_tf32(names[column]) for column in ranked_columns[0][:_MAX_SHOWN]
     )
-    cause = make_finding(
-        "causes",
+    cause = make_cause(
         _CAUSE,
         f"{lead}: {took[0]} per step, {took[1]}.",
         advice="tf32" if is_tf32 else "advice",

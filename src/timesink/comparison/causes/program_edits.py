@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from timesink.comparison.causes.case import told_name
 from timesink.comparison.causes.device import precision
@@ -25,7 +25,7 @@ from timesink.comparison.causes.edit_facts import (
 from timesink.comparison.program.alignment import CallChange
 from timesink.comparison.program.calls import ALLOCATOR, ANNOTATION, COPY, KERNEL, OPERATOR, WAIT
 from timesink.comparison.program.edits import ProgramDifference
-from timesink.model import toml_tables
+from timesink.model.data_files import toml_tables
 from timesink.model.diagnosis import ProgramEdit
 from timesink.model.findings import Evidence
 from timesink.model.units import from_to, join_names, per_cycle

@@ -8,19 +8,18 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from timesink.analyses.behaviour import once_per_cycle, plain_texts
 from timesink.analyses.behaviour.anatomy import Anatomy
-from timesink.comparison.causes.counter_levels import CounterReading, readings
+from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
 from timesink.comparison.causes.environment import counter_evidence
-from timesink.comparison.causes.resource_load import Context
+from timesink.comparison.causes.resources import Context, CounterReading, readings
 from timesink.comparison.results import Pair
 from timesink.model import units
 from timesink.model.diagnosis import ProgramChange
-from timesink.model.findings import Evidence, Finding
+from timesink.model.findings import Anomaly, Evidence
 from timesink.model.intervals import Floats
 from timesink.model.schema import HOST_DEVICE
 from timesink.model.vendors import is_gpu
-from timesink.rules import catalogue
+from timesink.rules.register import catalogue
 
 _CAUSE = "gpu_contention"
 _MIN_LONGER = 1.25
@@ -51,9 +50,9 @@ _WHOSE = {
 def shared_devices(
     pair: Pair,
     anatomies: tuple[Anatomy, Anatomy],
-    anomalies: Sequence[Finding],
+    anomalies: Sequence[Anomaly],
     program: ProgramChange | None,
-) -> Iterator[Finding]:
+) -> Iterator[Anomaly]:
     """Devices that a further process shares, of equal programs, where no other anomaly is known.
 
     Counters of use do not show it: the program itself kept the device busy before, and a process of
@@ -129,7 +128,7 @@ def _times_in_cycles(behaviour: pl.DataFrame, device: str) -> pl.DataFrame:
     )
 
 
-def _taking_turns(device: str, turn_ns: float, ratio: float | None) -> Finding:
+def _taking_turns(device: str, turn_ns: float, ratio: float | None) -> Anomaly:
     texts = catalogue()["causes"][_CAUSE]
     longer = "" if ratio is None else f" Equal launches take {ratio:.2f} times as long in all."
     sentence = (
@@ -138,7 +137,7 @@ def _taking_turns(device: str, turn_ns: float, ratio: float | None) -> Finding:
     )
     levels: dict[str, Any] = {"device": device, "metric": TURN, "unit": "ns"}
     levels |= {"base": 0.0, "new": turn_ns}
-    return Finding(
+    return Anomaly(
         _CAUSE,
         sentence,
         texts["advice" if is_gpu(device) else "plain"],
@@ -159,12 +158,12 @@ def _more_memory(device: str, resource: str, context: Context) -> CounterReading
     return reading if reading is not None and reading.rise >= _CONTEXT_BYTES else None
 
 
-def _shared_finding(device: str, ratio: float, memory: CounterReading, context: Context) -> Finding:
+def _shared_finding(device: str, ratio: float, memory: CounterReading, context: Context) -> Anomaly:
     texts = catalogue()["causes"][_CAUSE]
     clock = context.reading("device_clock", device)
     longer = f"nearly all kernels take {ratio:.2f} times as long for equal launches"
     amounts = units.amounts(memory.base_mean, memory.new_mean, memory.unit)
-    return Finding(
+    return Anomaly(
         _CAUSE,
         f"{_WHOSE[memory.resource.resource].format(device=device)}: {memory.metric} {amounts}, and "
         f"{longer} at an unchanged clock.",

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import msgspec
 import numpy as np
 import polars as pl
 
 from timesink.analyses.behaviour.anatomy import only_cycles
-from timesink.analyses.statistics import scaled_mad
-from timesink.analyses.statistics.drift import Segment, segments, warm_up, without_outliers
-from timesink.comparison.results import ProcessSteps
+from timesink.analyses.statistics.change_points import Segment, segments, warm_up
+from timesink.analyses.statistics.robust import scaled_mad, without_outliers
+from timesink.comparison.results import Process
 from timesink.model.intervals import Flags
 
 _MIN_EXCESS = 0.1
@@ -33,8 +34,7 @@ class CycleLevel:
     mean_ns: float
 
 
-@dataclass(frozen=True, slots=True)
-class CycleSplit:
+class CycleSplit(msgspec.Struct, frozen=True):
     """Which cycles of a run are typical; all by their numbers, in order."""
 
     typical: tuple[int, ...]
@@ -68,7 +68,7 @@ class CycleSplit:
         return len(self.typical) >= MIN_TYPICAL
 
 
-def split_cycles(role: ProcessSteps) -> CycleSplit:
+def split_cycles(role: Process) -> CycleSplit:
     """Typical cycles of a role and those that take longer, by median and median deviation.
 
     Where a run goes through levels, the lowest that holds a quarter of the cycles is typical.
@@ -130,9 +130,7 @@ def _period(slow: Flags, warming: Flags) -> int:
     return period if after >= len(slow) and (before < 0 or warming[before]) else 0
 
 
-def typical_and_outliers(
-    role: ProcessSteps, split: CycleSplit
-) -> tuple[ProcessSteps, ProcessSteps] | None:
+def typical_and_outliers(role: Process, split: CycleSplit) -> tuple[Process, Process] | None:
     """The typical cycles of a role and the ones that take longer, as roles of their own.
 
     None where no cycle does, or where there are too few typical ones to tell.
@@ -145,7 +143,7 @@ def typical_and_outliers(
     )
 
 
-def only_cycles_of(role: ProcessSteps, cycles: tuple[int, ...]) -> ProcessSteps:
+def only_cycles_of(role: Process, cycles: tuple[int, ...]) -> Process:
     """A role with some of its cycles."""
     anatomy = None if role.anatomy is None else only_cycles(role.anatomy, cycles)
     rows = role.behaviour.filter(pl.col("cycle").is_in(cycles))
@@ -186,7 +184,7 @@ class SlowCycle:
     """The most it takes in a typical cycle."""
 
 
-def excesses(role: ProcessSteps, split: CycleSplit) -> list[SlowCycle]:
+def excesses(role: Process, split: CycleSplit) -> list[SlowCycle]:
     """Slow cycles that one function explains, in their order; each is looked at for itself."""
     key, rows = ["cycle", "function", "device"], role.behaviour
     if "anchor" in rows.columns:

@@ -13,13 +13,15 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import msgspec
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.analyses.behaviour import once_per_cycle
+from timesink.analyses.behaviour.summary import once_per_cycle
 from timesink.analyses.kernels.families import load_families
-from timesink.comparison.results import ProcessSteps
+from timesink.comparison.results import Process
+from timesink.model.arrays import exclusive_cumsum, run_starts
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.schema import HOST_DEVICE
 from timesink.model.units import natural, quantity
@@ -45,8 +47,7 @@ class Feature:
     """`prefill` in the prefill cycles of a process, empty in all others."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Measures:
+class Measures(msgspec.Struct, frozen=True, eq=False):
     """Every feature of every cycle; rows lie role by role, in the order of the cycles."""
 
     features: tuple[Feature, ...]
@@ -60,10 +61,10 @@ class Measures:
 
 def role_starts(owners: Ints) -> NDArray[np.intp]:
     """Where each role begins; every role has a cycle."""
-    return np.flatnonzero(np.diff(owners, prepend=-1))
+    return run_starts(owners)
 
 
-def measure(roles: Sequence[ProcessSteps]) -> Measures:
+def measure(roles: Sequence[Process]) -> Measures:
     """The features of all roles beside each other."""
     rows = pl.concat(
         [
@@ -236,8 +237,7 @@ _TRIMMED = 8
 """One of so many cycles may be out of the ordinary at each end, and one of few."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Levels:
+class Levels(msgspec.Struct, frozen=True, eq=False):
     """One row per role, one column per feature; NaN where a role does not know a feature."""
 
     mean: Floats
@@ -317,7 +317,7 @@ def null_levels(
     """Levels of both parts of every role: even and odd cycles, first and second half."""
     many = np.bincount(owners)
     # Place of each cycle in its role.
-    turns = np.arange(len(owners)) - (np.cumsum(many) - many)[owners]
+    turns = np.arange(len(owners)) - exclusive_cumsum(many)[owners]
     odd, late = turns % 2 == 1, turns >= ((many + 1) // 2)[owners]
     return [
         (role_levels(logs, owners, least, ~second), role_levels(logs, owners, least, second))
@@ -358,7 +358,7 @@ def role_levels(
     error = np.sqrt(np.maximum(scatter, np.square(least)) * count) / retained
     error *= _student_widening(retained - 1 + _USUAL_WEIGHT)
     taken = np.bincount(owners[rows], minlength=len(starts))
-    turns = np.cumsum(rows) - 1 - (np.cumsum(taken) - taken)[owners]
+    turns = np.cumsum(rows) - 1 - exclusive_cumsum(taken)[owners]
     early = (turns < (taken / 2)[owners])[:, None]
     first, second = (means_of(np.where(half, logs, np.nan), starts) for half in (early, ~early))
     error = np.fmax(error, np.abs(first - second) / 2)

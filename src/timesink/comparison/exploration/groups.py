@@ -12,12 +12,13 @@ is one among fifty.  Symmetric by its making; a feature that one role does not k
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, replace
 from math import isclose
 
+import msgspec
 import numpy as np
 
-from timesink.analyses.statistics import QUIETLY
+from timesink.analyses.statistics.moments import QUIETLY
 from timesink.comparison.exploration.features import (
     CALLS,
     COLLECTIVE,
@@ -34,7 +35,8 @@ from timesink.comparison.exploration.features import (
     role_levels,
     role_starts,
 )
-from timesink.comparison.results import Pair, ProcessSteps
+from timesink.comparison.pairing import VERSUS, safe
+from timesink.comparison.results import Cluster, Difference, Exploration, Pair, Process
 from timesink.comparison.steps.verdict import compare_roles
 from timesink.errors import UsageError
 from timesink.model.intervals import Flags, Floats, Ints
@@ -70,56 +72,6 @@ def distances(levels: Levels, allowed: Floats | float = 0.0) -> tuple[Floats, Fl
         plain[row, row + 1 :] = root
     sure = np.where(np.isnan(sure), NOTHING_SHARED, np.maximum(sure, 0.0))
     return sure + sure.T, plain + plain.T
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """Something in which the representative of a cluster differs from that of the largest one."""
-
-    what: str
-    """`gpu_sm_frequency`, `time of gemm`, `calls of cpu_sync`, `length of the cycle`."""
-    device: str
-    """`Host`, `GPU 7`; empty for the cycle as a whole."""
-    base: float
-    """Mean over the cycles of the largest cluster's representative."""
-    own: float
-    """Mean over the cycles of this cluster's representative."""
-    unit: str
-    """`ns` for times, empty for calls."""
-    distance: float
-    """What is sure of the ratio, in doublings."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Cluster:
-    """Roles that behave alike."""
-
-    representative: int
-    """Its most typical role, as a place in `Exploration.roles`."""
-    members: tuple[int, ...]
-    apart: str = ""
-    """What sets it apart from the largest cluster, in a sentence; empty for the largest itself."""
-    differences: tuple[Difference, ...] = ()
-    """Everything that differs from the largest cluster by the threshold or more, largest first."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Exploration:
-    """Which of many roles behave alike, and how the groups differ."""
-
-    roles: tuple[ProcessSteps, ...]
-    """Sorted by label, whatever the order they were given in."""
-    distances: Floats
-    """Symmetric, one row and column per role, in doublings (`distances`)."""
-    threshold: float
-    """Distance from which roles are distinguished."""
-    threshold_reason: str
-    clusters: tuple[Cluster, ...]
-    """Largest first, then by the label of the representative."""
-    pairs: tuple[Pair, ...]
-    """Comparisons (`peers`) of the representatives, largest distance first."""
-    pairs_left_out: int = 0
-    """Pairs of clusters that were not compared in full because there are too many."""
 
 
 # Whether two roles do another amount of work per cycle, told by calls that are the same in each.
@@ -273,11 +225,10 @@ _UNLIKE_WORK = 1.5
 """Ratio of calls per cycle from which differently marked cycles are another unit of work."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Setting:
+class Setting(msgspec.Struct, frozen=True, eq=False):
     """All roles with what was measured of them."""
 
-    roles: tuple[ProcessSteps, ...]
+    roles: tuple[Process, ...]
     measures: Measures
     levels: Levels
     allowed: Floats
@@ -412,7 +363,7 @@ _TIE = 1e-6
 
 
 @QUIETLY
-def explore(roles: Sequence[ProcessSteps], *, most_pairs: int = MAX_PAIRS) -> Exploration:
+def explore(roles: Sequence[Process], *, most_pairs: int = MAX_PAIRS) -> Exploration:
     """Clusters of roles that behave alike, their representatives, and comparisons of these.
 
     The result does not depend on the order of the roles: they are sorted by label.
@@ -470,7 +421,7 @@ def _clusters(setting: Setting, apart: Floats) -> tuple[Cluster, ...]:
 
 
 def _pairs(
-    roles: Sequence[ProcessSteps], clusters: Sequence[Cluster], apart: Floats, most: int
+    roles: Sequence[Process], clusters: Sequence[Cluster], apart: Floats, most: int
 ) -> tuple[tuple[Pair, ...], int]:
     """Representatives in full beside each other, largest distance first.
 
@@ -491,7 +442,17 @@ def _pairs(
     taken = sorted(every, key=lambda pair: pair[:2])[:most]
     taken.sort(key=lambda pair: pair[1])
     pairs = tuple(
-        compare_roles(roles[clusters[place].representative], roles[other.representative], "peers")
+        compare_peers(roles[clusters[place].representative], roles[other.representative])
         for *_, place, other in taken
     )
     return pairs, len(clusters) * (len(clusters) - 1) // 2 - len(pairs)
+
+
+def compare_peers(base: Process, new: Process) -> Pair:
+    """Two processes that stand for their groups; files have one name, whichever comes first."""
+    first, second = sorted((base.label, new.label))
+    return replace(
+        compare_roles(base, new, "peers"),
+        identifier=f"{base.label}{VERSUS}{new.label}",
+        file_stem=safe(f"exploratory_compare_{first}{VERSUS}{second}"),
+    )

@@ -19,18 +19,37 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import polars as pl
 
-from timesink.analyses.statistics.repeats import TimedRun
-from timesink.comparison.inputs import LEFT_OUT, ProcessedRun, RecordingRef, RunInput
+from timesink.comparison.inputs import (
+    LEFT_OUT,
+    RecordingRef,
+    RunInput,
+    SideReadOptions,
+    find_cases,
+    find_side,
+)
 from timesink.comparison.prefetch import CycleSearch
-from timesink.comparison.reading import run_of_tables, tables_of
-from timesink.errors import OutputError, TimesinkError, UnreadableError, UsageError, reason_of
-from timesink.formats import BASELINE_ENDING, SERIES, STORE
+from timesink.comparison.reading import RunReader, read_sides, run_of_tables, tables_of
+from timesink.comparison.repeated import RepeatedSide, distinct, expand_paths, timed_side
+from timesink.comparison.repeated_runs import TimedRun
+from timesink.comparison.results import Run
+from timesink.errors import (
+    NotFoundError,
+    OutputError,
+    TimesinkError,
+    UnreadableError,
+    UsageError,
+    reason_of,
+)
 from timesink.formats.small_files import small_content
-from timesink.sources import Recording, without_password
+from timesink.formats.stored_names import BASELINE_ENDING, SERIES, STORE
+from timesink.model.units import join_names
 from timesink.sources.kept_answers import Tables, from_bytes, to_bytes
+from timesink.sources.places import without_password
+from timesink.sources.recordings import Recording
 from timesink.sources.remote import connect, wrap_errors
 from timesink.version import __version__
 
@@ -281,7 +300,7 @@ class Baseline:
     """What recordings of a run say cycle by cycle, under a name; their files may be gone."""
 
     name: str
-    runs: tuple[ProcessedRun, ...]
+    runs: tuple[Run, ...]
     """One per recording, such as a rank; none has a trace, and their paths begin with `@NAME`."""
     finding: CycleSearch
     """How cycles were asked for."""
@@ -348,7 +367,7 @@ class Baseline:
 
 
 def content_of(
-    runs: Sequence[ProcessedRun],
+    runs: Sequence[Run],
     root: Path,
     finding: CycleSearch,
     notes: Iterable[str],
@@ -435,7 +454,7 @@ def _without_place(note: str, root: Path) -> str:
     return re.sub(rf"{_BEGIN}{re.escape(str(root))}{_END}", lambda _: root.name or ".", below)
 
 
-def _runs(tables: Tables, name: str) -> Iterator[ProcessedRun]:
+def _runs(tables: Tables, name: str) -> Iterator[Run]:
     for number, plain in enumerate(tables.about["runs"]):
         start = f"{number}{_BETWEEN}"
         run_tables = {
@@ -450,7 +469,7 @@ def _runs(tables: Tables, name: str) -> Iterator[ProcessedRun]:
         yield run_of_tables(Tables(plain["run"], run_tables), source)
 
 
-def facts_of(runs: Sequence[ProcessedRun]) -> dict[str, Any]:
+def facts_of(runs: Sequence[Run]) -> dict[str, Any]:
     """Devices and versions the recordings and their recorder name, each once."""
     traces = [run.trace.metadata for run in runs if run.trace is not None]
     recorders = [run.recorded for run in runs if run.recorded is not None]
@@ -469,3 +488,127 @@ def facts_of(runs: Sequence[ProcessedRun]) -> dict[str, Any]:
         },
         "world_size": max(sizes, default=None),
     }
+
+
+# -- saving, loading, listing and removing ---------------------------------------------------------
+
+StorePlace = str | Path | None
+"""A folder, a URL, or None for the usual one."""
+
+
+class Listed(msgspec.Struct, frozen=True):
+    """A baseline of a store, or why it cannot be read."""
+
+    name: str
+    baseline: Baseline | None
+    problem: TimesinkError | None = None
+
+
+def save_baseline(
+    name: str,
+    run: str | Path | Sequence[str | Path],
+    store: StorePlace = None,
+    *,
+    rank: int | None = None,
+    reading: SideReadOptions | None = None,
+    force: bool = False,
+) -> Baseline:
+    """Keep what a run says cycle by cycle, to compare others with; its recordings may then go.
+
+    Of several runs the times of all are kept, and the rest of one of them.
+    """
+    name, place = checked_name(name), store_at(store)
+    runs = [run] if isinstance(run, str | Path) else list(run)
+    for path in runs:
+        _check_run(path)
+    if not force and name in place.names():
+        raise _name_taken_error(name, place.place)
+    content = _content(runs, rank, reading or SideReadOptions())
+    # What cannot be read again must not take the place of what can.
+    baseline = baseline_of(content, name, place.place)
+    if force:
+        place.write(name, content)
+    elif not place.add(name, content):
+        # Somebody else saved one while the run was read.
+        raise _name_taken_error(name, place.place)
+    return baseline
+
+
+def _name_taken_error(name: str, place: str) -> OutputError:
+    return OutputError(
+        f"{reference(name)}: already in {place}",
+        "add --force to replace it, or choose another name",
+    )
+
+
+def unsaved_baseline(
+    run: str | Path, *, rank: int | None = None, reading: SideReadOptions | None = None
+) -> Baseline:
+    """What would be kept of a run."""
+    _check_run(run)
+    content = _content([run], rank, reading or SideReadOptions())
+    return baseline_of(content, "run", str(run))
+
+
+def _content(paths: Sequence[str | Path], rank: int | None, reading: SideReadOptions) -> bytes:
+    sides = tuple(find_side(path, rank) for path in distinct(expand_paths(paths)))
+    runs, side, timed, notes = (
+        RunReader(reading),
+        sides[0],
+        tuple[TimedRun, ...](),
+        tuple[str, ...](),
+    )
+    if len(sides) > 1:
+        several = timed_side(RepeatedSide(sides), runs)
+        side, timed, notes = several.leading, several.timed, several.notes
+    (read,), noted, _ = read_sides(runs, [side.sources])
+    every = (*side.notes, *notes, *noted)
+    return content_of(read, side.path, reading.finding, every, timed)
+
+
+def _check_run(run: str | Path) -> None:
+    if isinstance(run, str) and is_reference(run):
+        raise UsageError(f"{run}: is a baseline already", "name a recording or its folder")
+    cases = find_cases(Path(run))
+    if cases:
+        raise UsageError(
+            f"{run}: contains a normal and an abnormal run",
+            f"name one of them, such as {cases[0].base}",
+        )
+
+
+def load_baseline(name: str, store: StorePlace = None) -> Baseline:
+    """A baseline by its name, with its @ or without."""
+    name, place = checked_name(name), store_at(store)
+    content = place.read(name)
+    if content is None:
+        raise _none_there(name, place.place, place.names())
+    return baseline_of(content, name, place.place)
+
+
+def list_baselines(store: StorePlace = None) -> tuple[Listed, ...]:
+    """All baselines of a store, in the order of names."""
+    return tuple(_list_entry(name, store) for name in store_at(store).names())
+
+
+def _list_entry(name: str, store: StorePlace) -> Listed:
+    try:
+        return Listed(name, load_baseline(name, store))
+    except TimesinkError as error:
+        return Listed(name, None, error)
+
+
+def remove_baseline(name: str, store: StorePlace = None) -> None:
+    """Take a baseline away; one that is not there is refused."""
+    name, place = checked_name(name), store_at(store)
+    if not place.remove(name):
+        raise _none_there(name, place.place, place.names())
+
+
+def _none_there(name: str, place: str, names: list[str]) -> NotFoundError:
+    hint = (
+        f"there are {join_names([reference(baseline_name) for baseline_name in names])}"
+        if names
+        else (f"save one with  timesink baseline save {name} RUN, or name its store with --store")
+    )
+    return NotFoundError(f"{reference(name)}: no such baseline in {place}", hint)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
+import msgspec
 import numpy as np
 import polars as pl
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from timesink.analyses.kernels.join_alignment import common_subsequence
@@ -27,8 +29,7 @@ _RAGGED = 0.35
 """The same for programs of which hardly two cycles are equal."""
 
 
-@dataclass(frozen=True, eq=False)
-class CountedCycles:
+class CountedCycles(msgspec.Struct, frozen=True, eq=False):
     """One side: calls per cycle and site, and sums; columns are the sites of both sides."""
 
     program: Program
@@ -116,8 +117,7 @@ class SiteNames:
 # -- kinds of cycles -------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class CycleKind:
+class CycleKind(msgspec.Struct, frozen=True):
     """Cycles that do the same."""
 
     cycles: tuple[int, ...]
@@ -226,8 +226,7 @@ _BRIDGED = 2
 # -- alignment -------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CallChange:
+class CallChange(msgspec.Struct, frozen=True, eq=False):
     """Calls that came or went at one sort of place."""
 
     inside: tuple[str, ...]
@@ -285,8 +284,7 @@ def steady_tree(side: CountedCycles, sites: Hashes, varies: Flags) -> SiteTree:
     return replace(tree, origins=origins)
 
 
-@dataclass(frozen=True, eq=False)
-class SiteTree:
+class SiteTree(msgspec.Struct, frozen=True, eq=False):
     """Nodes of a cycle with a hash of each subtree."""
 
     site: Hashes
@@ -353,8 +351,7 @@ def _occurrences(block: list[int], calls: list[int]) -> int:
     return often
 
 
-@dataclass(eq=False)
-class _Hunk:
+class _Hunk(msgspec.Struct, eq=False):
     """A change at one place."""
 
     inside: int
@@ -366,13 +363,12 @@ class _Hunk:
     order: int
 
 
-@dataclass(eq=False)
-class CallAlignment:
+class CallAlignment(msgspec.Struct, eq=False):
     base: SiteTree
     new: SiteTree
     names: SiteNames
     apart: frozenset[int]
-    hunks: list[_Hunk] = field(default_factory=list)
+    hunks: list[_Hunk] = msgspec.field(default_factory=list)
 
     def changes(self) -> list[CallChange]:
         for ours, theirs in self._threads():

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import msgspec
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -31,11 +32,13 @@ from timesink.analyses.columns import (
     numbers,
     start_and_end,
 )
-from timesink.analyses.cycles import Cycles, host_spans, launching_process
+from timesink.analyses.cycles.kernel_sequence import launching_process
+from timesink.analyses.cycles.spans import Cycles, host_spans
 from timesink.analyses.forest import Nodes, levels, nest_calls, pre_order
 from timesink.analyses.links import launching_calls
 from timesink.analyses.names import Hashes, hash_texts, mix_hashes, plain_name
 from timesink.model import vendors
+from timesink.model.arrays import places_among
 from timesink.model.intervals import Ints
 from timesink.model.schema import BUSY_KINDS, LINE_PREFIX, MODULE_PREFIX
 from timesink.model.trace import Trace
@@ -125,7 +128,7 @@ class Program:
             below = self.sites.filter(pl.col("parent").is_in(dropped))
         remains = ~pl.col("site").is_in(dropped)
         rows = self.nodes.select(remains).to_series().to_numpy()
-        place = np.append(np.where(rows, np.cumsum(rows) - 1, -1), -1)
+        place = np.append(places_among(rows), -1)
         nodes = self.nodes.with_columns(parent=pl.Series(place[self.nodes["parent"].to_numpy()]))
         sites, counts = self.sites.filter(remains), self.counts.filter(remains)
         return Program(sites, counts, nodes.filter(remains), self.host, self.typed, self.vendor)
@@ -145,8 +148,7 @@ def _holds(pattern: re.Pattern[str]) -> pl.Expr:
     return pl.any_horizontal(*both)
 
 
-@dataclass(frozen=True, eq=False)
-class _Nodes:
+class _Nodes(msgspec.Struct, frozen=True, eq=False):
     """Calls and device work before they are nested; arrays have one entry per node."""
 
     lane: Codes

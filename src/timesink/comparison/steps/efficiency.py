@@ -5,13 +5,13 @@ Operations and bytes are exact: equal programs have equal ones.  Times are measu
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
+import msgspec
 import polars as pl
 
+from timesink.analyses.columns import memoize_per_trace
 from timesink.analyses.work.cycle_work import CycleEfficiency, cycle_efficiency
 from timesink.analyses.work.efficiency import MIN_MODELLED
-from timesink.comparison.results import Pair, ProcessSteps
+from timesink.comparison.results import Pair, Process
 
 PRECISION, ADDED, REMOVED, MORE, LESS, SLOWER, FASTER = CHANGES = (
     *("precision", "added", "removed", "more work", "less work", "slower", "faster"),
@@ -35,8 +35,7 @@ _MIN_TIME, _MIN_PART = 0.1, 0.01
 _GIGA, _MEBI = 1e9, float(2**20)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class EfficiencyChange:
+class EfficiencyChange(msgspec.Struct, frozen=True, eq=False):
     """Both sides against the roofs of their devices."""
 
     base: CycleEfficiency | None
@@ -44,7 +43,7 @@ class EfficiencyChange:
     new: CycleEfficiency | None
     reason: str = ""
     """Why work is not compared; empty where it is."""
-    operators: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=SCHEMA))
+    operators: pl.DataFrame = msgspec.field(default_factory=lambda: pl.DataFrame(schema=SCHEMA))
 
     @property
     def same_work(self) -> bool | None:
@@ -58,17 +57,17 @@ class EfficiencyChange:
         return len({peaks.device if peaks else "" for peaks in sides}) <= 1
 
 
-def efficiency_change(pair: Pair, peaks: str | None = None) -> EfficiencyChange | None:
-    """What two roles compute and move; None where neither recorded shapes.
-
-    `peaks` are those of their devices, as the user writes them.
+@memoize_per_trace
+def efficiency_change(pair: Pair) -> EfficiencyChange | None:
+    """What two processes compute and move, worked out on demand; None where neither has shapes.
 
     >>> import timesink
     >>> same = timesink.compare(timesink.sample(), timesink.sample())
     >>> efficiency_change(same.pair).same_work
     True
     """
-    base, new = (_efficiency(role, peaks) for role in (pair.base, pair.new))
+    sides = pair.whole.base, pair.whole.new
+    base, new = (_efficiency(role, pair.peaks) for role in sides)
     if base is None and new is None:
         return None
     if base is None or new is None:
@@ -78,7 +77,7 @@ def efficiency_change(pair: Pair, peaks: str | None = None) -> EfficiencyChange 
     return EfficiencyChange(base, new, operators=_changed_operators(base, new))
 
 
-def _efficiency(role: ProcessSteps, peaks: str | None) -> CycleEfficiency | None:
+def _efficiency(role: Process, peaks: str | None) -> CycleEfficiency | None:
     if role.work is None:
         return None
     cycles = role.behaviour["cycle"].unique()

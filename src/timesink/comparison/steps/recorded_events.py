@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 import polars as pl
 
-from timesink.analyses.behaviour import SIDE_WAIT, UNTRACED, once_per_cycle
+from timesink.analyses.behaviour.classes import SIDE_WAIT, UNTRACED
+from timesink.analyses.behaviour.summary import once_per_cycle
 from timesink.analyses.names import short_kernel_name
-from timesink.comparison.results import ProcessSteps
+from timesink.comparison.results import Process
 from timesink.comparison.steps.sides import is_related, is_unplaced, match_functions
 from timesink.model.intervals import Flags, Floats
 from timesink.model.schema import HOST_DEVICE
@@ -22,8 +23,7 @@ PYTHON, OPERATORS = "Python functions", "operators"
 _DEVICE_WORK, HOST_EVENTS = "device work", "host events"
 
 
-@dataclass(frozen=True, slots=True)
-class _Sort:
+class _Sort(msgspec.Struct, frozen=True):
     """Host events that a profiler records or not, all of them."""
 
     name: str
@@ -45,8 +45,7 @@ _SORTS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Unrecorded:
+class Unrecorded(msgspec.Struct, frozen=True):
     """What each of two sides did not record, though the other did."""
 
     base: tuple[str, ...] = ()
@@ -96,8 +95,7 @@ def find_unrecorded(base: pl.DataFrame, new: pl.DataFrame) -> Unrecorded:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Side:
+class _Side(msgspec.Struct, frozen=True):
     """What a side has at all."""
 
     host: bool
@@ -154,8 +152,7 @@ OFTEN = 0.6
 """Share of the cycles from which on a function counts as part of each."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CallsPerCycle:
+class CallsPerCycle(msgspec.Struct, frozen=True, eq=False):
     """The work per cycle of both sides, in calls that do not depend on the speed of the machine."""
 
     sort: str
@@ -275,7 +272,7 @@ def ran(table: pl.DataFrame) -> pl.DataFrame:
     return table.filter((pl.col("calls") > 0) | (pl.col("dur_ns") > 0))
 
 
-def other_mix(base: ProcessSteps, new: ProcessSteps) -> str | None:
+def other_mix(base: Process, new: Process) -> str | None:
     """A sentence where one side runs attention in a way of its own beside the one both have.
 
     Prompts and tokens are attended to by different kernels, so their steps are in another
@@ -301,7 +298,7 @@ def other_mix(base: ProcessSteps, new: ProcessSteps) -> str | None:
     )
 
 
-def recorded_in_part(role: ProcessSteps) -> Iterator[str]:
+def recorded_in_part(role: Process) -> Iterator[str]:
     """Cycles without device work, where others have some: it was not recorded."""
     cycles = role.behaviour["cycle"].n_unique()
     having = role.behaviour.filter(pl.col("device") != HOST_DEVICE)["cycle"].n_unique()
@@ -312,7 +309,7 @@ def recorded_in_part(role: ProcessSteps) -> Iterator[str]:
         )
 
 
-def cautions(base: ProcessSteps, new: ProcessSteps, missing: Unrecorded) -> Iterator[str]:
+def cautions(base: Process, new: Process, missing: Unrecorded) -> Iterator[str]:
     """What the recordings themselves differ in."""
     on_device = []
     for role in (base, new):

@@ -7,27 +7,31 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+import msgspec
 import numpy as np
 import polars as pl
+from msgspec import structs
 
-from timesink.analyses.behaviour import FUNCTION_CLASSES
 from timesink.analyses.behaviour.anatomy import (
     CALL_TIMES,
     CYCLE_SPANS,
     LAUNCHES,
-    LEVELS,
     PART_TIMES,
     PLACE_TIMES,
     Anatomy,
+    anatomy_of,
     only_cycles,
 )
 from timesink.analyses.behaviour.calls import OUTSIDE, Windows
-from timesink.analyses.behaviour.recorded_anatomy import anatomy_of
+from timesink.analyses.behaviour.classes import FUNCTION_CLASSES
+from timesink.analyses.behaviour.counters import LEVELS
 from timesink.analyses.kernels.families import OTHER, load_families, normalised_name
-from timesink.analyses.statistics import QUIETLY, Moments, moments, rank_p, welch_p
-from timesink.comparison.results import ROWS, ProcessSteps
+from timesink.analyses.statistics.moments import QUIETLY, Moments, moments
+from timesink.analyses.statistics.rank_tests import rank_p
+from timesink.analyses.statistics.student_t import welch_p
+from timesink.comparison.results import ROWS, KeyFinding, Process
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.schema import HOST_DEVICE, NO_DEVICE
 from timesink.model.units import natural, quantity
@@ -35,8 +39,7 @@ from timesink.model.units import natural, quantity
 _TYPES = {"f": pl.Float64(), "i": pl.Int64()}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Sides:
+class Sides(msgspec.Struct, frozen=True, eq=False):
     """Rows of both sides, base first, and the number of the key each of them has."""
 
     keys: pl.DataFrame
@@ -143,6 +146,31 @@ def comparison_rows(base: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+THRESHOLD = 10.0
+"""Rows with a higher score are worth a word."""
+_MAX_FINDINGS = 3
+"""Findings, and metrics of each."""
+_MIN_LOAD_CHANGE = 1e-6
+"""Metrics that changed by less did not change."""
+
+
+def key_findings(rows: pl.DataFrame) -> tuple[KeyFinding, ...]:
+    """The first functions of the rows whose score is above the threshold, with their metrics."""
+    high = rows.select("function", "device", "mu_delta", "score").with_row_index("row")
+    high = high.filter(pl.col("score") > THRESHOLD)
+    heads = high.unique(["function", "device"], keep="first", maintain_order=True).head(
+        _MAX_FINDINGS
+    )
+    findings = []
+    for row, function, device in heads.select("row", "function", "device").iter_rows():
+        same = (pl.col("function") == function) & (pl.col("device") == device)
+        changed = high.filter(same, pl.col("mu_delta").abs() > _MIN_LOAD_CHANGE)["row"]
+        findings.append(
+            KeyFinding(function, device, row, tuple(changed.head(_MAX_FINDINGS).to_list()))
+        )
+    return tuple(findings)
+
+
 def known_rows(
     rows: pl.DataFrame, base: pl.DataFrame, new: pl.DataFrame, unlike: AbstractSet[str]
 ) -> pl.DataFrame | None:
@@ -191,7 +219,9 @@ def _means(name: str, ending: str, both: tuple[Moments, Moments]) -> dict[str, F
 
 
 def _welch_p(both: tuple[Moments, Moments], cycles: list[Ints]) -> Floats:
-    return welch_p(replace(both[0], count=cycles[0]), replace(both[1], count=cycles[1]))
+    return welch_p(
+        structs.replace(both[0], count=cycles[0]), structs.replace(both[1], count=cycles[1])
+    )
 
 
 def _z(base: Moments, new: Moments) -> Floats:
@@ -274,7 +304,7 @@ def _on_both_sides(those: pl.Expr, keys: list[str]) -> pl.Expr:
     return ((those & pl.col("in_base")).any() & (those & pl.col("in_new")).any()).over(keys)
 
 
-def with_matching_devices(base: ProcessSteps, new: ProcessSteps) -> tuple[ProcessSteps, str | None]:
+def with_matching_devices(base: Process, new: Process) -> tuple[Process, str | None]:
     """NEW with those devices that BASE has not renamed to those of BASE NEW has not; a word on it.
 
     A run on `GPU 0` and one on `GPU 7`, or on an `MLU 0`, did the same on their first device.
@@ -313,7 +343,7 @@ def with_matching_devices(base: ProcessSteps, new: ProcessSteps) -> tuple[Proces
 _ON_HOST = tuple(name for name in FUNCTION_CLASSES if not name.startswith("gpu_"))
 
 
-def with_places(base: ProcessSteps, new: ProcessSteps) -> tuple[ProcessSteps, ProcessSteps]:
+def with_places(base: Process, new: Process) -> tuple[Process, Process]:
     """Both roles with their host functions on the host, where no device is named.
 
     The class of a function tells, or else where the other side runs the function of its name.
@@ -354,9 +384,7 @@ def _without_device() -> pl.Expr:
     return (pl.col("device").cast(pl.String) == NO_DEVICE).fill_null(value=False)
 
 
-def with_common_units(
-    base: ProcessSteps, new: ProcessSteps
-) -> tuple[ProcessSteps, ProcessSteps, tuple[str, ...]]:
+def with_common_units(base: Process, new: Process) -> tuple[Process, Process, tuple[str, ...]]:
     """Both roles with their counters in the units of the base, and what could not be done."""
     unlike = _unlike(base.behaviour, new.behaviour)
     if not unlike:
@@ -427,7 +455,7 @@ def _in_units(side: pl.DataFrame, units: dict[str, str | None]) -> pl.DataFrame:
     return side.with_columns(unit=renamed.cast(side.schema["unit"]))
 
 
-def anatomy_of_role(role: ProcessSteps) -> Anatomy:
+def anatomy_of_role(role: Process) -> Anatomy:
     """What the cycles of a role are made of: from its timeline, else from its behaviour table.
 
     Where cycles were left out or put together, so they are here.

@@ -7,18 +7,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from math import log
 
+import msgspec
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.analyses.behaviour import SIDE_WAIT, UNTRACED, once_per_cycle, plain_texts
-from timesink.analyses.cycles import type_of_name
+from timesink.analyses.behaviour.classes import SIDE_WAIT, UNTRACED
+from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
+from timesink.analyses.cycles.marks import type_of_name
 from timesink.analyses.kernels.families import normalised_name
-from timesink.comparison.results import ProcessSteps, Workload
+from timesink.comparison.results import Process, Workload
 from timesink.comparison.steps.recorded_events import (
     KEY,
     OFTEN,
@@ -57,8 +59,7 @@ _UNRECORDED = 0.05
 _TYPES = ("prefill", "decode")
 
 
-@dataclass(frozen=True, slots=True)
-class Ratio:
+class Ratio(msgspec.Struct, frozen=True):
     """How many cycles of NEW hold the work of one of BASE, and who says so."""
 
     value: float
@@ -73,7 +74,7 @@ class Ratio:
         return self.agreeing / self.functions
 
 
-def check_workload(base: ProcessSteps, new: ProcessSteps) -> Workload:
+def check_workload(base: Process, new: Process) -> Workload:
     """Whether the cycles of both roles hold the same work, and if not, how they relate.
 
     Work is counted in calls, which do not depend on how fast a machine is: of device work where
@@ -92,7 +93,7 @@ def check_workload(base: ProcessSteps, new: ProcessSteps) -> Workload:
     return replace(workload, reasons=(*workload.reasons, *cautions(base, new, missing)))
 
 
-def _check_functions(base: ProcessSteps, new: ProcessSteps, counted: pl.Expr) -> Workload:
+def _check_functions(base: Process, new: Process, counted: pl.Expr) -> Workload:
     """The check by the functions that count."""
     clash = _type_clash(base, new)
     if clash is not None:
@@ -167,7 +168,7 @@ def _plain(value: float) -> float:
     return large if value >= 1 else 1 / large
 
 
-def _type_clash(base: ProcessSteps, new: ProcessSteps) -> str | None:
+def _type_clash(base: Process, new: Process) -> str | None:
     """A sentence where one side is prefill and the other decode, for most of the cycles."""
     mixes = []
     for role in (base, new):
@@ -204,7 +205,7 @@ _PLAIN = (
 )
 
 
-def _uncounted_workload(base: ProcessSteps, new: ProcessSteps) -> Workload:
+def _uncounted_workload(base: Process, new: Process) -> Workload:
     anchors = _anchors(base, new)
     if base.behaviour.is_empty() or new.behaviour.is_empty():
         empty = base if base.behaviour.is_empty() else new
@@ -231,7 +232,7 @@ def _uncounted_workload(base: ProcessSteps, new: ProcessSteps) -> Workload:
 
 
 def _unmatched_remarks(
-    base: ProcessSteps, new: ProcessSteps, work: CallsPerCycle, other_side: str
+    base: Process, new: Process, work: CallsPerCycle, other_side: str
 ) -> Iterator[str]:
     for role, share in ((base, work.alone_base), (new, work.alone_new)):
         if share >= _UNRECORDED:
@@ -241,7 +242,7 @@ def _unmatched_remarks(
             )
 
 
-def _anchors(base: ProcessSteps, new: ProcessSteps) -> str | None:
+def _anchors(base: Process, new: Process) -> str | None:
     """What marks the cycles, where it is not the same on both sides."""
     marks = [role.anchor for role in (base, new)]
     if None in marks or marks[0] == marks[1]:
@@ -252,7 +253,7 @@ def _anchors(base: ProcessSteps, new: ProcessSteps) -> str | None:
 
 
 def _other_program(
-    base: ProcessSteps, new: ProcessSteps, work: CallsPerCycle, ratio: Ratio | None
+    base: Process, new: Process, work: CallsPerCycle, ratio: Ratio | None
 ) -> Iterator[str]:
     common = f"the {work.table.height} functions in both runs do different amounts of work per step"
     if ratio is not None:
@@ -265,9 +266,7 @@ def _other_program(
     yield from filter(None, [_anchors(base, new)])
 
 
-def _other_amount(
-    base: ProcessSteps, new: ProcessSteps, work: CallsPerCycle, ratio: Ratio
-) -> Iterator[str]:
+def _other_amount(base: Process, new: Process, work: CallsPerCycle, ratio: Ratio) -> Iterator[str]:
     many = _plain(max(ratio.value, 1 / ratio.value))
     larger, part = (base, new) if ratio.value > 1 else (new, base)
     count = f"{many:.0f}" if many == int(many) else f"{many:.2f}"
@@ -295,9 +294,7 @@ def _other_amount(
     )
 
 
-def _remarks(
-    base: ProcessSteps, new: ProcessSteps, work: CallsPerCycle, ratio: Ratio
-) -> Iterator[str]:
+def _remarks(base: Process, new: Process, work: CallsPerCycle, ratio: Ratio) -> Iterator[str]:
     """What to keep in mind although both did the same work."""
     anchors = _anchors(base, new)
     mix = other_mix(base, new)
@@ -326,8 +323,8 @@ _LONG_GAP = 5
 
 
 def with_equal_work(
-    base: ProcessSteps, new: ProcessSteps, workload: Workload
-) -> tuple[ProcessSteps, ProcessSteps] | None:
+    base: Process, new: Process, workload: Workload
+) -> tuple[Process, Process] | None:
     """Both roles, with cycles of the finer one put together; None where that is not possible.
 
     Groups start where functions run that the other side has once per step, so that they are the
@@ -353,7 +350,7 @@ def with_equal_work(
     return (base, grouped) if ratio > 1 else (grouped, new)
 
 
-def _group_cycles(fine: ProcessSteps, coarse: ProcessSteps, many: int) -> ProcessSteps | None:
+def _group_cycles(fine: Process, coarse: Process, many: int) -> Process | None:
     table = plain_texts(fine.behaviour)
     # Every cycle in order, with its start and length.
     first = table.group_by("cycle").agg(pl.col("cycle_ts_ns", "cycle_dur_ns").first())

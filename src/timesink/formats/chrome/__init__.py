@@ -1,45 +1,4 @@
-"""Chrome JSON of every vendor; here are the processes that decode one trace.
+"""Chrome JSON of every vendor: cut into pieces, decoded by several processes, repaired.
 
-They are started before anything heavy is loaded.
+What other containers hold, and what the columns mean, stand elsewhere.
 """
-
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from timesink.formats import IsChosen, Progress
-from timesink.formats.chrome.native import has_scanner
-from timesink.formats.packing import SourceFile
-from timesink.runtime import Workers, usable_cores
-
-if TYPE_CHECKING:
-    from timesink.formats.chrome.decode import Share
-
-WORTH_A_WORKER = 512 * 1024
-"""Packed bytes below which starting another process costs more than it saves."""
-_MAX_JOBS = 8
-
-
-class DecoderCrew(Workers):
-    """This process and its workers, about to decode one source.
-
-    Workers start at once, so that the caller can load what it needs meanwhile.
-    """
-
-    def __init__(
-        self, source: SourceFile, jobs: int | None = None, brief: IsChosen | None = None
-    ) -> None:
-        if jobs is None:
-            # The scanner needs no processes beside this one: it works in threads.
-            is_large = source.packed_size >= WORTH_A_WORKER and not has_scanner()
-            jobs = min(usable_cores(), _MAX_JOBS) if is_large else 1
-        first, *rest = ((source, n, max(1, jobs), brief) for n in range(max(1, jobs)))
-        self._own = first
-        super().__init__("timesink.formats.chrome.decode", "decode_share", rest)
-
-    def decode(self, progress: Progress | None = None) -> list[Share]:
-        """Decode all pieces; the share of a worker that failed is done here."""
-        from timesink.formats.chrome.decode import decode_share  # noqa: PLC0415 - workers first
-
-        with self:
-            return [decode_share(*self._own, progress), *self.results(decode_share)]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import lru_cache
 from operator import attrgetter
 from pathlib import Path
@@ -19,7 +18,6 @@ import msgspec
 import numpy as np
 from msgspec import UNSET, Raw
 
-from timesink.formats import IsChosen
 from timesink.formats.chrome.columns import (
     NULL_CODE,
     NULL_INT,
@@ -31,7 +29,9 @@ from timesink.formats.chrome.columns import (
     Vocabularies,
     Vocabulary,
 )
-from timesink.model import csv_rows, vendors
+from timesink.formats.read_options import IsChosen
+from timesink.model import vendors
+from timesink.model.data_files import csv_rows
 
 # Which arguments of which kind of event are kept, under which column, as what: rows of
 # `argument_sets.csv`, but for those few events carry.
@@ -39,8 +39,7 @@ from timesink.model import csv_rows, vendors
 ValueType = Literal["int", "float", "lane", "text"]
 
 
-@dataclass(frozen=True, slots=True)
-class Argument:
+class Argument(msgspec.Struct, frozen=True):
     """A column, the argument names it may come from (first wins), and how to keep it."""
 
     column: str
@@ -48,8 +47,7 @@ class Argument:
     type: ValueType
 
 
-@dataclass(frozen=True, slots=True)
-class ArgumentSet:
+class ArgumentSet(msgspec.Struct, frozen=True):
     """The arguments of one kind of event."""
 
     arguments: tuple[Argument, ...]

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, fields
 from decimal import ROUND_HALF_EVEN, Decimal
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -58,8 +59,7 @@ class Vocabularies:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class PieceColumn:
+class PieceColumn(msgspec.Struct, frozen=True):
     """Values of one column; with `vocabulary` set they are codes into that vocabulary."""
 
     values: npt.NDArray[Any]
@@ -70,13 +70,12 @@ Group = dict[str, PieceColumn]
 """Columns of equal length, by name."""
 
 
-@dataclass(slots=True)
-class Tally:
+class Tally(msgspec.Struct):
     """Counts health codes while decoding, with the first example of each."""
 
-    counts: dict[str, int] = field(default_factory=dict)
-    examples: dict[str, str] = field(default_factory=dict)
-    names: dict[str, set[str]] = field(default_factory=dict)
+    counts: dict[str, int] = msgspec.field(default_factory=dict)
+    examples: dict[str, str] = msgspec.field(default_factory=dict)
+    names: dict[str, set[str]] = msgspec.field(default_factory=dict)
     """For codes that count distinct names instead of events."""
 
     def add(self, code: str, count: int = 1, example: object = "") -> None:
@@ -104,15 +103,14 @@ class Tally:
                 self.add(code, count, other.examples.get(code, ""))
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(msgspec.Struct, frozen=True):
     """One decoded piece: its place in the stream, its columns, what was odd about it."""
 
     number: int
     events: int
     groups: dict[str, Group]
     tally: Tally
-    phases: dict[str, int] = field(default_factory=dict)
+    phases: dict[str, int] = msgspec.field(default_factory=dict)
     """How many events of each phase the piece holds."""
     rest: bytes = b""
     """Text after the end of the event list, when this piece holds that end."""

@@ -10,7 +10,6 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 
 import msgspec
 
@@ -42,8 +41,7 @@ _ENOUGH_EVENTS = 32
 """So many objects with these keys in a row are events, not objects in the arguments of one."""
 
 
-@dataclass(frozen=True, slots=True)
-class PieceText:
+class PieceText(msgspec.Struct, frozen=True):
     """A stretch of the event list: whole events, in brackets of their own."""
 
     number: int

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import compress
 from typing import Any, Literal
@@ -14,8 +13,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 from msgspec import Raw
+from msgspec.structs import replace
 
-from timesink.formats import IsChosen, Progress
 from timesink.formats.chrome import arguments
 from timesink.formats.chrome.arguments import DEVICE, Lane, TextEnvelope
 from timesink.formats.chrome.columns import (
@@ -47,10 +46,11 @@ from timesink.formats.chrome.scanner import (
     ScannedGroup,
     ScannedPiece,
 )
-from timesink.formats.packing import Damage, SourceFile
+from timesink.formats.read_options import IsChosen, Progress
+from timesink.formats.source_file import Damage, SourceFile
 from timesink.model.vendors import DEVICE_CATEGORIES, FLOW_CATEGORIES, HOST_CATEGORIES
-from timesink.runtime import usable_cores
 from timesink.runtime.read_ahead import read_ahead
+from timesink.runtime.workers import usable_cores
 
 Fields = list[tuple[Any, ...]]
 """One tuple per field of the envelope, in the order of its fields."""
@@ -577,8 +577,7 @@ def _plan_of(name: str, *, brief: bool) -> GroupPlan:
 # skips the pieces of the others.
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
+class Share(msgspec.Struct, frozen=True):
     """What one process decoded."""
 
     pieces: list[Piece]
@@ -587,7 +586,7 @@ class Share:
     bare: bool
     has_events: bool
     """Whether there is an event list at all."""
-    damage: list[str] = field(default_factory=list)
+    damage: list[str] = msgspec.field(default_factory=list)
 
 
 def decode_share(

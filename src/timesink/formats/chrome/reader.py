@@ -5,16 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import msgspec
 import polars as pl
+from msgspec.structs import replace
 
 from timesink.errors import UnreadableError
-from timesink.formats import ReadOptions
-from timesink.formats.chrome import DecoderCrew
-from timesink.formats.chrome.assembly import Assembly
 from timesink.formats.chrome.columns import Tally
 from timesink.formats.chrome.container import (
     closes_document,
@@ -24,10 +21,17 @@ from timesink.formats.chrome.container import (
     value_end,
 )
 from timesink.formats.chrome.decode import Share
-from timesink.formats.chrome.tables import LEFT_OUT_IN_BRIEF, build_tables, device_labels
+from timesink.formats.chrome.decoder_crew import DecoderCrew
+from timesink.formats.chrome.tables import (
+    LEFT_OUT_IN_BRIEF,
+    Assembly,
+    build_tables,
+    device_labels,
+)
 from timesink.formats.file_names import rank_in_name, worker_and_span
 from timesink.formats.finish import finish_trace, of_kind
-from timesink.formats.packing import SourceFile
+from timesink.formats.read_options import ReadOptions
+from timesink.formats.source_file import SourceFile
 from timesink.model import schema, vendors
 from timesink.model.health import HealthEntry
 from timesink.model.trace import Device, Distributed, Metadata, Trace

@@ -12,7 +12,6 @@ import polars as pl
 from isal import igzip
 
 from timesink.errors import OutputError
-from timesink.formats import written_aside
 from timesink.formats.chrome import arguments
 from timesink.formats.chrome.arguments import (
     COLLECTIVE_KEYS,
@@ -22,6 +21,7 @@ from timesink.formats.chrome.arguments import (
     RUNTIME,
     ArgumentSet,
 )
+from timesink.formats.written_files import written_aside
 from timesink.model.schema import DEVICE, HOST, MEMORY, TraceTable
 from timesink.model.trace import Device, Trace
 

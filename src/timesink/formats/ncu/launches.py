@@ -10,23 +10,22 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 
+import msgspec
 import polars as pl
 
 from timesink.formats.ncu.numbers import POINT, DecimalEvidence, is_missing, to_numbers, unit_of
-from timesink.model import csv_rows
+from timesink.model.data_files import csv_rows
 from timesink.model.health import HealthEntry
 
 _MACHINE = re.compile(r"(?:device__attribute|numa|nvlink|c2clink|profiler)_+")
 DEVICE_ATTRIBUTE = "device__attribute_"
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnRule:
+class ColumnRule(msgspec.Struct, frozen=True):
     """A column of `kernel_calls`, and the names of the metrics that fill it, the best first.
 
     Metrics that fit the same pattern are parts of one whole (the pipes of the tensor cores): the
@@ -90,24 +89,23 @@ launches), `section`, `metric`, `unit` and `text`, all as printed.
 """
 
 
-@dataclass(slots=True)
-class GatheredLaunches:
+class GatheredLaunches(msgspec.Struct):
     """Everything gathered from the pages of one file."""
 
     decimal: str = POINT
     """The decimal mark that texts which can be read in two ways are read with."""
-    evidence: DecimalEvidence = field(default_factory=DecimalEvidence)
-    properties: dict[str, dict[str, str]] = field(default_factory=dict)
+    evidence: DecimalEvidence = msgspec.field(default_factory=DecimalEvidence)
+    properties: dict[str, dict[str, str]] = msgspec.field(default_factory=dict)
     """By device: what the page says about the machine, as printed."""
-    missing: Counter[str] = field(default_factory=Counter)
+    missing: Counter[str] = msgspec.field(default_factory=Counter)
     """By metric: rows that say in a word that there is no value."""
-    words: dict[str, str] = field(default_factory=dict)
+    words: dict[str, str] = msgspec.field(default_factory=dict)
     """Metrics with values that are no numbers, and one such value."""
-    metric_names: set[str] = field(default_factory=set)
+    metric_names: set[str] = msgspec.field(default_factory=set)
     """Metrics the pages name, with or without values."""
     pieces: int = 0
-    _launches: list[pl.DataFrame] = field(default_factory=list)
-    _values: list[pl.DataFrame] = field(default_factory=list)
+    _launches: list[pl.DataFrame] = msgspec.field(default_factory=list)
+    _values: list[pl.DataFrame] = msgspec.field(default_factory=list)
     _last: tuple[object, ...] | None = None
 
     def add(self, part: LaunchPart, run: int) -> None:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from functools import cache
 from typing import TypeVar
 
+import msgspec
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -53,12 +53,11 @@ SMALL_UNITS = ("%",)
 """Units whose values are below a thousand: three digits behind a mark are decimals."""
 
 
-@dataclass(slots=True)
-class DecimalEvidence:
+class DecimalEvidence(msgspec.Struct):
     """How often the decimal mark was certainly, or probably, a point or a comma."""
 
-    certain: dict[str, int] = field(default_factory=lambda: {POINT: 0, COMMA: 0})
-    likely: dict[str, int] = field(default_factory=lambda: {POINT: 0, COMMA: 0})
+    certain: dict[str, int] = msgspec.field(default_factory=lambda: {POINT: 0, COMMA: 0})
+    likely: dict[str, int] = msgspec.field(default_factory=lambda: {POINT: 0, COMMA: 0})
 
     @property
     def decimal(self) -> str:

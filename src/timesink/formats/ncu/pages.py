@@ -7,17 +7,17 @@ others are lines looked at one by one.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from timesink.formats.ncu.launches import PLACE, GatheredLaunches
 from timesink.formats.ncu.numbers import ahead, all_quoted_rows, stretches
 from timesink.formats.ncu.table import BadRowsError, CsvTable
+from timesink.formats.small_files import DamagedError, decode_small_json
 from timesink.model.health import HealthEntry
 from timesink.recorder.ncu.table import MARK
 
@@ -36,15 +36,14 @@ _MAX_NOTES = 100
 _LONGEST_EXAMPLE = 160
 
 
-@dataclass(slots=True)
-class ProfilerLog:
+class ProfilerLog(msgspec.Struct):
     """What was said around the tables of one file."""
 
-    warnings: dict[str, int] = field(default_factory=dict)
-    errors: dict[str, int] = field(default_factory=dict)
+    warnings: dict[str, int] = msgspec.field(default_factory=dict)
+    errors: dict[str, int] = msgspec.field(default_factory=dict)
     program_lines: int = 0
     program_example: str = ""
-    collected: dict[str, Any] = field(default_factory=dict)
+    collected: dict[str, Any] = msgspec.field(default_factory=dict)
     """What `timesink ncu` wrote about its recording."""
     report: str = ""
     """Where the profiler says that it wrote its report."""
@@ -75,10 +74,8 @@ class ProfilerLog:
     def _note_collected(self, line: re.Match[bytes]) -> bytes:
         """Keep what the first recording of the file says; what is no such line stays."""
         try:
-            facts = json.loads(line[1])
-        except ValueError:
-            return line[0]
-        if not isinstance(facts, dict):
+            facts = decode_small_json(line[1], "a line of the file")
+        except DamagedError:
             return line[0]
         self.collected = self.collected or facts
         return b""
@@ -121,12 +118,11 @@ _HEADER_STARTS = tuple(
 )
 
 
-@dataclass(slots=True)
-class CsvPages:
+class CsvPages(msgspec.Struct):
     """The tables of one file, while it is read."""
 
     launches: GatheredLaunches
-    log: ProfilerLog = field(default_factory=ProfilerLog)
+    log: ProfilerLog = msgspec.field(default_factory=ProfilerLog)
     table: CsvTable | None = None
     runs: int = 0
     layout: str = ""
@@ -295,16 +291,15 @@ def looks_like_text_page(head: bytes) -> bool:
     return any(mark.search(head) for mark in _TABLE_MARKS)
 
 
-@dataclass(slots=True)
-class TextPage:
+class TextPage(msgspec.Struct):
     """The launches of one file, while it is read."""
 
     launches: GatheredLaunches
-    log: ProfilerLog = field(default_factory=ProfilerLog)
+    log: ProfilerLog = msgspec.field(default_factory=ProfilerLog)
     layout: str = "text"
-    _process: dict[str, str | None] = field(default_factory=dict)
-    _places: list[dict[str, str | None]] = field(default_factory=list)
-    _rows: list[tuple[int, str, str, str, str]] = field(default_factory=list)
+    _process: dict[str, str | None] = msgspec.field(default_factory=dict)
+    _places: list[dict[str, str | None]] = msgspec.field(default_factory=list)
+    _rows: list[tuple[int, str, str, str, str]] = msgspec.field(default_factory=list)
     _section: str = ""
     _edges: tuple[int, int] | None = None
     """Where the columns of name and unit end, inside a table."""

@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from timesink.errors import CollectError
-from timesink.recorder.ncu import (
+from timesink.recorder.ncu.executable import crash_of, ncu_version
+from timesink.recorder.ncu.plan import (
     CUSTOM,
     UTILISATION,
     NcuPlan,
-    crash_of,
     import_commands,
-    ncu_version,
     profile_command,
     rows_beside,
     shown_briefly,

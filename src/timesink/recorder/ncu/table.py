@@ -19,7 +19,7 @@ from typing import Any
 
 from timesink.errors import CollectError, OutputError, TimesinkError, UsageError
 from timesink.recorder.folder import check_room
-from timesink.recorder.ncu import DEVICE_NAME, REPORT_SUFFIX, command_line
+from timesink.recorder.ncu.plan import DEVICE_NAME, REPORT_SUFFIX, command_line
 from timesink.recorder.processes import end_family, family, interruption
 
 MARK = "# timesink-ncu "

@@ -78,7 +78,7 @@ class _Torch:
 def _let_agent_in():
     # Whatever goes wrong here is ours: the program must not notice.
     try:
-        from timesink.recorder.agent import begin
+        from timesink.recorder.agent.entry import begin
 
         begin(_CONTROL)
     except Exception as error:

@@ -6,7 +6,7 @@ import pytest
 
 from marked import mark, note, work
 from timelines import trace_of
-from timesink.analyses.cycles import is_batch_name, type_of_name
+from timesink.analyses.cycles.marks import is_batch_name, type_of_name
 from timesink.analyses.cycles.search import find_cycles
 from timesink.errors import NoCyclesError
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from loops import LAYER, US, Served, serve
 from timelines import trace_of
-from timesink.analyses.cycles import Cycles
 from timesink.analyses.cycles.search import find_cycles
+from timesink.analyses.cycles.spans import Cycles
 from timesink.errors import NotFoundError
 
 

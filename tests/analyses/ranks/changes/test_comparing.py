@@ -6,9 +6,9 @@ import polars as pl
 import pytest
 
 from generated_sets import FOURS, GRID, TWOS, generated_set, healthy_set, slow_set
-from timesink.analyses.ranks import RankSet
+from timesink.analyses.ranks.rank_set import RankSet
 from timesink.comparison.rank_changes import RankChanges, compare_ranks
-from timesink.lab.ranks import Straggler
+from timesink_lab.ranks.plan import Straggler
 
 
 def states(rank_changes: RankChanges) -> list[tuple[str, int, str]]:

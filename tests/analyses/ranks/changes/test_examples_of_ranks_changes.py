@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import timesink
-from timesink.analyses.ranks import RankLayout, ranks_of_traces
+from timesink.analyses.ranks.rank_set import RankLayout, ranks_of_traces
 from timesink.comparison.rank_changes import compare_ranks
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import polars as pl
 import pytest
+from msgspec.structs import replace
 
 from generated_sets import FOURS, GRID, TWO_REASONS, TWOS, generated_set, healthy_set, slow_set
-from timesink.analyses.ranks import rank_groups
 from timesink.analyses.ranks.analysis import analyse_ranks
 from timesink.analyses.ranks.rank_clusters import RankGroup, cluster_ranks
 from timesink.analyses.ranks.summary import RankSummary
-from timesink.lab.ranks import Straggler
+from timesink.analyses.ranks.tables import rank_groups
+from timesink_lab.ranks.plan import Straggler
 
 
 def group_ranks(ranks: dict[int, RankSummary]) -> tuple[RankGroup, ...]:

@@ -28,7 +28,7 @@ SLOW = {"gpu_sm_frequency": (990.0, "MHz")}
 
 
 def causes(new: Side, base: Side = BASE, **more: Any) -> list[str]:
-    return [anomaly.cause for anomaly in anomalies(base, new, **more)]
+    return [anomaly.id for anomaly in anomalies(base, new, **more)]
 
 
 class TestDeviceUse:
@@ -89,7 +89,7 @@ class TestDeviceUse:
         base = side(levels=full, kernels=95.0)
         new = side(levels=BUSY, kernels=190.0, cycle_ms=195.0)
         anomaly_list = anomalies(base, new)
-        assert [anomaly.cause for anomaly in anomaly_list] == ["gpu_contention"]
+        assert [anomaly.id for anomaly in anomaly_list] == ["gpu_contention"]
         assert anomaly_list[0].share == pytest.approx(0.5, abs=0.05)
         assert "by others" in anomaly_list[0].sentence
 
@@ -174,7 +174,7 @@ class TestProcessor:
     def test_or_where_threads_wait_for_cores(self):
         waits = {"process_runq_wait_pct": (0.0, "%")}, {"process_runq_wait_pct": (30.0, "%")}
         anomaly_list = anomalies(Side(QUIET | waits[0]), Side(LOUD | waits[1]))
-        assert [anomaly.cause for anomaly in anomaly_list] == ["cpu_contention"]
+        assert [anomaly.id for anomaly in anomaly_list] == ["cpu_contention"]
         assert len(anomaly_list[0].evidence) == 2
 
     def test_or_where_half_of_all_cores_are_taken(self):
@@ -211,7 +211,7 @@ class TestDisk:
     def test_a_host_that_waits_shows_it(self):
         waits = {"host_iowait_pct": (0.0, "%")}, {"host_iowait_pct": (40.0, "%")}
         anomaly_list = anomalies(Side(self.RATES[0] | waits[0]), Side(self.RATES[1] | waits[1]))
-        assert [anomaly.cause for anomaly in anomaly_list] == ["disk_io"]
+        assert [anomaly.id for anomaly in anomaly_list] == ["disk_io"]
 
 
 class TestMemory:
@@ -219,7 +219,7 @@ class TestMemory:
         before = {"process_mem_rss": (2e9, "B"), "process_mem_swap": ([0.0] * 12, "B")}
         after = {"process_mem_rss": (1e9, "B"), "process_mem_swap": (1e9, "B")}
         anomaly_list = anomalies(Side(before), Side(after))
-        assert [anomaly.cause for anomaly in anomaly_list] == ["host_memory"]
+        assert [anomaly.id for anomaly in anomaly_list] == ["host_memory"]
         assert anomaly_list[0].share == pytest.approx(0.5, abs=0.01)
 
     def test_the_bandwidth_of_a_device_has_a_limit_of_its_own(self):
@@ -227,7 +227,7 @@ class TestMemory:
         before = limit | {"gpu_memory_bandwidth_used": (1e11, "B/s")}
         after = limit | {"gpu_memory_bandwidth_used": (1.1e12, "B/s")}
         anomaly_list = anomalies(Side(before), Side(after))
-        assert [anomaly.cause for anomaly in anomaly_list] == ["hbm_contention"]
+        assert [anomaly.id for anomaly in anomaly_list] == ["hbm_contention"]
         assert anomaly_list[0].share == pytest.approx(0.5, abs=0.02)
 
 
@@ -235,7 +235,7 @@ class TestNetwork:
     def test_a_slow_network_that_is_full(self):
         before, after = ({"net_rx_rate": (rate, "B/s")} for rate in (1e6, 1.18e9))
         anomaly_list = anomalies(Side(before), Side(after))
-        assert [anomaly.cause for anomaly in anomaly_list] == ["network"]
+        assert [anomaly.id for anomaly in anomaly_list] == ["network"]
         assert anomaly_list[0].share > 0.9
 
     def test_one_that_comes_and_goes_is_not_full(self):

@@ -9,8 +9,9 @@ import polars as pl
 import pytest
 
 from shared_resources import Side, anomalies, pair
-from timesink.analyses.behaviour.anatomy import LEVELS, PART_TIMES, PLACE_TIMES, Anatomy
-from timesink.comparison.causes.counter_levels import CounterReading, harmful_chances, readings
+from timesink.analyses.behaviour.anatomy import PART_TIMES, PLACE_TIMES, Anatomy
+from timesink.analyses.behaviour.counters import LEVELS
+from timesink.comparison.causes.resources import CounterReading, harmful_chances, readings
 from timesink.comparison.results import WITHIN, Pair
 from timesink.rules.counter_names import resource_of
 
@@ -30,7 +31,7 @@ def test_others_on_a_device_that_nobody_else_used_are_certain() -> None:
         Side({NEIGHBOUR_USAGE: (0.0, "%")}),
         Side({NEIGHBOUR_USAGE: (IN_TURNS, "%")}, kernels=15.0, cycle_ms=105.0),
     )
-    assert [anomaly.cause for anomaly in anomaly_list] == ["gpu_contention"]
+    assert [anomaly.id for anomaly in anomaly_list] == ["gpu_contention"]
 
 
 @pytest.mark.parametrize(

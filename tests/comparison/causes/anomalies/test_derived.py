@@ -11,10 +11,10 @@ import pytest
 from behaviour_rows import table_of
 from compared import pair_of
 from shared_resources import Side, pair
-from timesink.analyses.behaviour.recorded_anatomy import anatomy_of
-from timesink.comparison.causes.counter_levels import CounterReading, derived_readings
+from timesink.analyses.behaviour.anatomy import anatomy_of
 from timesink.comparison.causes.environment import find_anomalies
-from timesink.comparison.results import Pair, ProcessSteps
+from timesink.comparison.causes.resources import CounterReading, derived_readings
+from timesink.comparison.results import Pair, Process
 from timesink.comparison.steps.verdict import compare_roles
 from timesink.model.schema import BEHAVIOUR
 from timesink.rules.counter_names import resource_of
@@ -22,7 +22,7 @@ from timesink.rules.counter_names import resource_of
 MS = 1_000_000
 
 
-def role(*, on_cpu: float, waits: float, files: float = 20.0, cycle: float = 100.0) -> ProcessSteps:
+def role(*, on_cpu: float, waits: float, files: float = 20.0, cycle: float = 100.0) -> Process:
     """Twelve cycles of what the scheduler and the file system did, in ms."""
     rows = []
     for number in range(1, 13):
@@ -41,17 +41,17 @@ def role(*, on_cpu: float, waits: float, files: float = 20.0, cycle: float = 100
                 | {"function": name, "short_name": name, "function_class": sort, "calls": calls}
                 | {"dur_ns": int(time * MS) + 7 * number, "beta_pct": 100 * time / cycle}
             )
-    return ProcessSteps("x", "x.csv", "7", table_of(rows))
+    return Process("x", "x.csv", "7", table_of(rows))
 
 
-def pair_of_roles(base: ProcessSteps, new: ProcessSteps) -> Pair:
+def pair_of_roles(base: Process, new: Process) -> Pair:
     return compare_roles(base, new, "strict")
 
 
-def causes(base: ProcessSteps, new: ProcessSteps) -> list[str]:
+def causes(base: Process, new: Process) -> list[str]:
     both = pair_of_roles(base, new)
     anatomies = (anatomy_of(side.behaviour) for side in (both.base, both.new))
-    return [anomaly.cause for anomaly in find_anomalies(both, *anatomies)[0]]
+    return [anomaly.id for anomaly in find_anomalies(both, *anatomies)[0]]
 
 
 HEALTHY = role(on_cpu=90, waits=5)
@@ -108,5 +108,5 @@ def test_means_of_masks_and_other_nonsense_tell_nothing(mask: float):
 
 
 def test_nothing_follows_from_nothing():
-    nothing = ProcessSteps("x", "x.csv", "7", BEHAVIOUR.empty())
+    nothing = Process("x", "x.csv", "7", BEHAVIOUR.empty())
     assert derived_readings(pair_of(base=nothing, new=replace(nothing)), []) == []

@@ -83,7 +83,7 @@ TINY = {
 
 
 def causes(new: Side, base: Side = BASE, **more: Any) -> list[str]:
-    return [anomaly.cause for anomaly in anomalies(base, new, **more)]
+    return [anomaly.id for anomaly in anomalies(base, new, **more)]
 
 
 def test_every_cause_of_the_table_is_here():
@@ -147,7 +147,7 @@ def test_counters_of_all_makers(maker: str, counter: str):
         for level, kernels in ((before, 10.0), (after, 14.0))
     )
     anomaly_list = anomalies(base, new)
-    assert [(anomaly.cause, anomaly.device) for anomaly in anomaly_list] == [(cause, name)]
+    assert [(anomaly.id, anomaly.device) for anomaly in anomaly_list] == [(cause, name)]
 
 
 class TestReasonsWithoutAClock:
@@ -160,7 +160,7 @@ class TestReasonsWithoutAClock:
     @pytest.mark.parametrize(("mask", "cause"), [(4, "gpu_power_cap"), (0x48, "gpu_thermal")])
     def test_slower_kernels_show_that_it_slows_down(self, mask: int, cause: str):
         anomaly_list = anomalies(self.NONE, self.side_with_masks(mask, kernels=15.0))
-        assert [anomaly.cause for anomaly in anomaly_list] == [cause]
+        assert [anomaly.id for anomaly in anomaly_list] == [cause]
         assert anomaly_list[0].share == pytest.approx(1 / 3, abs=0.01)
         assert any(evidence.kind == "kernel" for evidence in anomaly_list[0].evidence)
 

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from compared import pair_of
 from shared_resources import Side, anomalies, both
-from timesink.analyses.behaviour.anatomy import LEVELS, PART_TIMES, PLACE_TIMES, Anatomy
+from timesink.analyses.behaviour.anatomy import PART_TIMES, PLACE_TIMES, Anatomy
+from timesink.analyses.behaviour.counters import LEVELS
 from timesink.comparison.causes.environment import find_anomalies
-from timesink.comparison.results import ProcessSteps
+from timesink.comparison.results import Process
 from timesink.model.findings import CAUSES, Finding
 from timesink.model.schema import BEHAVIOUR
 
@@ -83,7 +84,7 @@ def found_of(cause: str) -> tuple[Finding, ...]:
 class TestFaults:
     @pytest.mark.parametrize("cause", FAULTS)
     def test_each_fault_comes_first(self, cause: str):
-        assert found_of(cause)[0].cause == cause
+        assert found_of(cause)[0].id == cause
 
     @pytest.mark.parametrize("cause", [*FAULTS][::2])
     def test_each_fault_that_ends_is_no_anomaly(self, cause: str):
@@ -99,11 +100,11 @@ class TestFaults:
         assert anomaly.evidence[0].new == anomaly.new
         assert 0.1 <= anomaly.share <= 1
         assert anomaly.q_value < 0.05
-        assert anomaly.cause in CAUSES
+        assert anomaly.id in CAUSES
 
     def test_counters_that_tell_the_same_are_one_anomaly(self):
         anomaly_list = found_of("gpu_clock")
-        assert [anomaly.cause for anomaly in anomaly_list] == ["gpu_clock"]
+        assert [anomaly.id for anomaly in anomaly_list] == ["gpu_clock"]
         clocks = [
             evidence.metric for evidence in anomaly_list[0].evidence if evidence.kind == "counter"
         ]
@@ -111,16 +112,16 @@ class TestFaults:
 
     def test_the_load_comes_before_the_clock_it_lowered(self):
         new = faulty(15, gpu_usage=40, gpu_power_mw=695_000, gpu_sm_frequency=1200)
-        cause_names = [anomaly.cause for anomaly in anomalies(BASE, new)]
+        cause_names = [anomaly.id for anomaly in anomalies(BASE, new)]
         assert cause_names == ["gpu_contention", "gpu_power_cap"]
 
     def test_memory_of_a_device_comes_before_its_use(self):
-        cause_names = [anomaly.cause for anomaly in found_of("hbm_contention")]
+        cause_names = [anomaly.id for anomaly in found_of("hbm_contention")]
         assert cause_names == ["hbm_contention", "gpu_contention"]
 
     def test_severity_is_a_share_of_what_the_link_carries(self):
         anomaly_list = found_of("pcie_contention")
-        assert [anomaly.cause for anomaly in anomaly_list] == ["pcie_contention"]
+        assert [anomaly.id for anomaly in anomaly_list] == ["pcie_contention"]
         assert anomaly_list[0].share == pytest.approx(32 / 63, rel=0.02)
         assert "of 63.0 GB/s it can carry" in anomaly_list[0].sentence
 
@@ -183,7 +184,7 @@ class TestQuiet:
         assert both(Side({}), Side({})) == ((), ())
 
     def test_nothing_recorded_at_all(self):
-        nothing = ProcessSteps("x", "x.csv", "7", BEHAVIOUR.empty())
+        nothing = Process("x", "x.csv", "7", BEHAVIOUR.empty())
         empty = Anatomy(
             *(pl.DataFrame(schema=schema) for schema in (PART_TIMES, PLACE_TIMES, LEVELS))
         )
@@ -226,8 +227,8 @@ class TestFewCycles:
         base, new = BASE, FAULTS["gpu_clock"]
         many = Side({"gpu_sm_frequency": (1980.0, "MHz")})
         levels = {"gpu_sm_frequency": ([345.0] + [float("nan")] * 11, "MHz")}
-        assert anomalies(many, Side(levels, kernels=40.0))[0].cause == "gpu_clock"
-        assert anomalies(base, new, cycles=2)[0].cause == "gpu_clock"
+        assert anomalies(many, Side(levels, kernels=40.0))[0].id == "gpu_clock"
+        assert anomalies(base, new, cycles=2)[0].id == "gpu_clock"
 
     def test_a_level_that_wanders_by_itself_is_no_change(self):
         wanders = np.repeat([1980.0, 1500.0, 1980.0, 1400.0], 3).tolist()

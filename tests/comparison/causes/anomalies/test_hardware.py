@@ -7,7 +7,7 @@ import re
 import pytest
 
 from timesink.analyses.kernels.peaks import find_peaks
-from timesink.model import csv_rows
+from timesink.model.data_files import csv_rows
 from timesink.rules import counter_names
 from timesink.rules.counter_names import capacity_of, hardware_of
 

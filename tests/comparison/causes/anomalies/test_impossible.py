@@ -10,9 +10,10 @@ import pytest
 
 import slowed
 from shared_resources import Side, both, pair
-from timesink.analyses.behaviour.anatomy import LEVELS, PART_TIMES, PLACE_TIMES, Anatomy
-from timesink.comparison.causes.counter_levels import impossible_levels, without_impossible
+from timesink.analyses.behaviour.anatomy import PART_TIMES, PLACE_TIMES, Anatomy
+from timesink.analyses.behaviour.counters import LEVELS
 from timesink.comparison.causes.diagnosis import diagnose
+from timesink.comparison.causes.resources import impossible_levels, without_impossible
 
 NOTHING = Anatomy(*(pl.DataFrame(schema=schema) for schema in (PART_TIMES, PLACE_TIMES, LEVELS)))
 USUAL = {"gpu_usage": (12.0, "%"), "gpu_sm_frequency": (1980.0, "MHz"), "gpu_temp": (40.0, "C")}

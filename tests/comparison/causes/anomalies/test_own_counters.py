@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from shared_resources import Side, anomalies, both
-from timesink.analyses.behaviour.anatomy import LEVELS
+from timesink.analyses.behaviour.counters import LEVELS
 from timesink.rules.counter_names import only_own
 
 CORE = "% of a core"
@@ -53,7 +53,7 @@ def test_what_a_neighbour_uses_is_not_taken_off_as_own():
     process_load = {"process_cpu_usage_7": (97.0, CORE), "host_cpu_usage": (6.0, "%")}
     quiet = Side(process_load | {"process_cpu_usage_99": (0.0, CORE)})
     loud = {"process_cpu_usage_99": (1400.0, CORE), "host_cpu_usage": (94.0, "%")}
-    assert [anomaly.cause for anomaly in anomalies(quiet, Side(process_load | loud))] == [
+    assert [anomaly.id for anomaly in anomalies(quiet, Side(process_load | loud))] == [
         "cpu_contention"
     ]
 
@@ -74,7 +74,7 @@ def test_cores_tell_own_load_from_that_of_others():
     assert anomalies(Side(base), Side(process_load)) == ()
     # and not there.
     more = {"process_cpu_usage_7": (300.0, CORE), "host_cpu_usage": (95.0, "%")}
-    assert [anomaly.cause for anomaly in anomalies(Side(base), Side(more))] == ["cpu_contention"]
+    assert [anomaly.id for anomaly in anomalies(Side(base), Side(more))] == ["cpu_contention"]
 
 
 def test_cores_of_a_container_are_not_those_of_the_machine():
@@ -82,6 +82,6 @@ def test_cores_of_a_container_are_not_those_of_the_machine():
     base = Side({"process_cpu_usage_7": (200.0, CORE), "host_cpu_usage": (10.0, "%")}, cores=4)
     new = Side({"process_cpu_usage_7": (200.0, CORE), "host_cpu_usage": (60.0, "%")}, cores=4)
     anomaly_list = anomalies(base, new)
-    assert [(anomaly.cause, round(anomaly.new)) for anomaly in anomaly_list] == [
+    assert [(anomaly.id, round(anomaly.new)) for anomaly in anomaly_list] == [
         ("cpu_contention", 60)
     ]

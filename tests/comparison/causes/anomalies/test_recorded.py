@@ -10,7 +10,7 @@ import pytest
 
 from recorded_roles import recorded_roles as roles
 from timesink.comparison.causes.environment import find_anomalies
-from timesink.comparison.results import ProcessSteps
+from timesink.comparison.results import Process
 from timesink.comparison.steps.sides import anatomy_of_role
 from timesink.comparison.steps.verdict import compare_roles, cycle_change
 
@@ -30,16 +30,16 @@ CASES = {
 }
 
 
-def causes(base: ProcessSteps, new: ProcessSteps, kind: str = "strict") -> list[str]:
+def causes(base: Process, new: Process, kind: str = "strict") -> list[str]:
     pair = compare_roles(base, new, kind)
     pair = pair.equal_work or pair
     sides = (anatomy_of_role(side) for side in (pair.base, pair.new))
-    return [anomaly.cause for anomaly in find_anomalies(pair, *sides)[0]]
+    return [anomaly.id for anomaly in find_anomalies(pair, *sides)[0]]
 
 
-def of_cycles(role: ProcessSteps, remainder: int) -> ProcessSteps:
+def of_cycles(role: Process, remainder: int) -> Process:
     chosen = role.behaviour.filter(pl.col("cycle") % 2 == remainder)
-    return ProcessSteps(role.label, role.source, role.pid, chosen, anatomy=role.anatomy)
+    return Process(role.label, role.source, role.pid, chosen, anatomy=role.anatomy)
 
 
 @pytest.mark.parametrize("fault", FIRST)
@@ -84,7 +84,7 @@ UNEVEN = (1.5, 1.55, 1.6, 1.7, 1.9, 2.1, 2.2, 2.3, 2.3)
 """How many times as long the cycles of a crowded host take, one after the other."""
 
 
-def crowd_host(role: ProcessSteps) -> ProcessSteps:
+def crowd_host(role: Process) -> Process:
     """A healthy run as it is beside programs that take half of all cores.
 
     Threads wait 2.4 times as long for one; the clock goes down as more cores are busy.
@@ -101,7 +101,7 @@ def crowd_host(role: ProcessSteps) -> ProcessSteps:
         (pl.col("cycle_ts_ns") * 2).cast(pl.Int64),
         mu=pl.when(metric == "host_cpu_usage").then(51 + pl.col("mu")).otherwise(slower),
     )
-    return ProcessSteps("crowded", "crowded.csv", role.pid, changed)
+    return Process("crowded", "crowded.csv", role.pid, changed)
 
 
 def test_programs_that_take_half_the_cores_come_before_the_clock_they_lower(shared_root: Path):

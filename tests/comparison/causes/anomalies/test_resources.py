@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timesink.comparison.causes.resource_load import SCALES, TAKEN_OFF
+from timesink.comparison.causes.resources import SCALES, TAKEN_OFF
 from timesink.model.findings import CAUSES
-from timesink.rules import catalogue
 from timesink.rules.counter_names import fits, load_resources, resource_of
+from timesink.rules.register import catalogue
 
 CAUSE_OF = {
     "gpu_frequency": "gpu_clock",

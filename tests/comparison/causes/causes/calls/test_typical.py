@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timesink.comparison.causes.case_functions import excess, slowdown
+from timesink.comparison.causes.case import excess, slowdown
 
 ALL = np.ones(6, dtype=bool)
 

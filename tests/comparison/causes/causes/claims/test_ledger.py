@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from timesink.comparison.causes.case import Claim, Demand, Ledger, opposite_claim
 from timesink.model.diagnosis import Component
-from timesink.model.findings import Evidence, Finding
+from timesink.model.findings import Cause, Evidence
 
 
 def component(name: str, delta: float, same: float | None = None) -> Component:
@@ -17,10 +17,10 @@ def component(name: str, delta: float, same: float | None = None) -> Component:
 
 
 def claim(*demands: Demand, interval: tuple[float, float] | None = (1.0, 99.0)) -> Claim:
-    return Claim(Finding("host_code", "It is slow.", "Look.", interval_ns=interval), demands)
+    return Claim(Cause("host_code", "It is slow.", "Look.", interval_ns=interval), demands)
 
 
-def settle(new_claim: Claim, ledger: Ledger, least_ns: float) -> Finding | None:
+def settle(new_claim: Claim, ledger: Ledger, least_ns: float) -> Cause | None:
     return ledger.settle(new_claim, least_ns)
 
 
@@ -73,7 +73,7 @@ def test_what_is_gone_is_told_from_the_other_side() -> None:
     seen = Evidence("place", "here", "new", base=1.0, new=2.0)
     mirror_claim = opposite_claim(
         Claim(
-            Finding("host_code", "", interval_ns=(4.0, 6.0), evidence=(seen,)),
+            Cause("host_code", "", interval_ns=(4.0, 6.0), evidence=(seen,)),
             (Demand(5.0, ("idle",)),),
         )
     )

@@ -9,13 +9,13 @@ import pytest
 
 from slowed import MS, USUAL, Call, Program, anomaly, causes, pair
 from timesink.comparison.causes.diagnosis import attribution, find_causes
-from timesink.comparison.results import ProcessSteps
+from timesink.comparison.results import Process
 
 CROWDED = anomaly("cpu_contention", "Host", metric="process_runq_wait_pct")
 _HOST = ("idle", "host_cpu", "launch_gap")
 
 
-def with_core_waits(role: ProcessSteps, share: float) -> ProcessSteps:
+def with_core_waits(role: Process, share: float) -> Process:
     """The same with a share of all time of the host spent on waiting for a core."""
     anatomy = role.anatomy
     assert anatomy is not None
@@ -41,7 +41,7 @@ def causes_when_crowded(new: Program, share: float) -> dict[str, float]:
     assert after is not None
     parts = attribution(replace(both, new=crowded), before, after)
     cause_list = find_causes(replace(both, new=crowded), before, after, parts, (CROWDED,))
-    return {cause.cause: cause.explained_ns for cause in cause_list}
+    return {cause.id: cause.cost_ns for cause in cause_list}
 
 
 def test_a_pause_is_found_among_waits_for_a_core() -> None:
@@ -57,8 +57,8 @@ def test_waits_alone_open_no_pause() -> None:
 def test_waits_for_a_core_show_though_the_pace_of_the_host_wanders() -> None:
     new = USUAL.slowed(1.02).but(waiting=Call("runq", 5, 2.0))
     (cause,) = causes(USUAL, new, CROWDED)
-    assert cause.cause == "cpu_contention"
-    assert cause.explained_ns == pytest.approx(2 * MS, rel=0.3)
+    assert cause.id == "cpu_contention"
+    assert cause.cost_ns == pytest.approx(2 * MS, rel=0.3)
     assert "run_queue" in dict(cause.claims)
 
 

@@ -11,8 +11,8 @@ from slowed import MS, USUAL, Call, anomaly, causes
 
 def test_a_pause_at_the_end_of_each_cycle_is_found_with_the_stretch_to_look_at() -> None:
     (cause,) = causes(USUAL, replace(USUAL, gap_ms=10.0))
-    assert cause.cause == "host_code"
-    assert cause.explained_ns == pytest.approx(10 * MS, rel=0.1)
+    assert cause.id == "host_code"
+    assert cause.cost_ns == pytest.approx(10 * MS, rel=0.1)
     assert "after the last operator of the step (aten::cat)" in cause.sentence
     place = cause.evidence[0]
     assert (place.kind, place.side) == ("place", "new")
@@ -23,14 +23,14 @@ def test_a_pause_at_the_end_of_each_cycle_is_found_with_the_stretch_to_look_at()
 
 def test_a_pause_is_found_on_a_host_that_became_slower_as_well() -> None:
     (cause,) = causes(USUAL, replace(USUAL.slowed(1.4), gap_ms=10.0))
-    assert cause.cause == "host_code"
-    assert cause.explained_ns == pytest.approx(10 * MS, rel=0.15)
+    assert cause.id == "host_code"
+    assert cause.cost_ns == pytest.approx(10 * MS, rel=0.15)
 
 
 def test_a_pause_that_is_gone_explains_what_was_gained() -> None:
     (cause,) = causes(replace(USUAL, gap_ms=10.0), USUAL)
-    assert cause.cause == "host_code"
-    assert cause.explained_ns == pytest.approx(-10 * MS, rel=0.1)
+    assert cause.id == "host_code"
+    assert cause.cost_ns == pytest.approx(-10 * MS, rel=0.1)
     assert cause.evidence[0].side == "base"
 
 
@@ -41,7 +41,7 @@ def test_a_host_that_is_slower_everywhere_has_no_place_to_blame(factor: float) -
 
 def test_one_function_that_became_slower_is_to_blame() -> None:
     (cause,) = causes(USUAL, USUAL.but(aten__add=Call("cpu_operator", 70, 14.0)))
-    assert cause.cause == "host_code"
+    assert cause.id == "host_code"
     assert cause.sentence.startswith("aten::add takes")
     assert cause.evidence[0].function == "aten::add"
 
@@ -49,12 +49,12 @@ def test_one_function_that_became_slower_is_to_blame() -> None:
 def test_a_function_with_most_of_the_time_may_be_to_blame_too() -> None:
     (cause,) = causes(USUAL, USUAL.but(aten__attention=Call("cpu_operator", 12, 60.0)))
     assert cause.evidence[0].function == "aten::attention"
-    assert cause.explained_ns == pytest.approx(30 * MS, rel=0.1)
+    assert cause.cost_ns == pytest.approx(30 * MS, rel=0.1)
 
 
 def test_more_calls_are_to_blame() -> None:
     (cause,) = causes(USUAL, USUAL.but(aten__sort=Call("cpu_operator", 30, 5.0)))
-    assert cause.cause == "host_code"
+    assert cause.id == "host_code"
     assert "aten::sort runs 0 → 30 times per step" in cause.sentence
     assert cause.evidence[0].unit == "calls per cycle"
 
@@ -66,8 +66,8 @@ def test_more_waits_for_the_device_take_along_what_came_with_them() -> None:
         aten__item=Call("cpu_operator", 100, 0.8),
     )
     (cause,) = causes(USUAL, new)
-    assert cause.cause == "synchronisation"
-    assert cause.explained_ns == pytest.approx(2.8 * MS, rel=0.1)
+    assert cause.id == "synchronisation"
+    assert cause.cost_ns == pytest.approx(2.8 * MS, rel=0.1)
     assert {part for part, _ in cause.claims} == {"synchronisation", "launch_gap", "host_cpu"}
     first = cause.evidence[0]
     assert (first.function, first.base, first.new) == ("cudaStreamSynchronize", 1.0, 101.0)
@@ -81,12 +81,12 @@ def test_twice_the_work_per_cycle_is_not_more_synchronisation() -> None:
             for name, call in USUAL.calls.items()
         },
     )
-    assert "synchronisation" not in {cause.cause for cause in causes(USUAL, twice)}
+    assert "synchronisation" not in {cause.id for cause in causes(USUAL, twice)}
 
 
 def test_waiting_for_data_is_found_with_the_loader() -> None:
     (cause,) = causes(replace(USUAL, loading_ms=1.0), replace(USUAL, loading_ms=20.0))
-    assert cause.cause == "data_loading"
+    assert cause.id == "data_loading"
     assert cause.evidence[0].function is not None
     assert cause.evidence[0].function.startswith("enumerate(DataLoader)")
 
@@ -97,9 +97,9 @@ def test_a_change_below_a_hundredth_of_the_cycle_is_no_cause() -> None:
 
 def test_a_pause_is_found_on_a_host_that_became_faster() -> None:
     (cause,) = causes(USUAL, replace(USUAL.slowed(0.7), gap_ms=4.0))
-    assert cause.cause == "host_code"
+    assert cause.id == "host_code"
     # The device runs beside a fifth of the cycle, and may have done so beside the pause.
-    assert 0.6 * 4 * MS < cause.explained_ns <= 4.1 * MS
+    assert 0.6 * 4 * MS < cause.cost_ns <= 4.1 * MS
 
 
 def test_python_functions_that_one_side_did_not_record_are_no_cause() -> None:
@@ -123,7 +123,7 @@ def test_a_crowded_host_is_late_everywhere_and_nothing_of_it_is_to_blame() -> No
     crowded = anomaly("cpu_contention", "Host", metric="host_cpu_usage")
     new = replace(USUAL.slowed(2.0).but(step=Call("cpu_annotation", 1, 30.0)), loading_ms=6.0)
     (cause,) = causes(replace(USUAL, loading_ms=1.0), new, crowded)
-    assert cause.cause == "cpu_contention"
+    assert cause.id == "cpu_contention"
     assert {"host_cpu", "data_loading"} <= {part for part, _ in cause.claims}
 
 
@@ -131,7 +131,7 @@ def test_a_loader_that_is_slow_for_itself_is_to_blame_on_a_crowded_host_too() ->
     crowded = anomaly("cpu_contention", "Host", metric="host_cpu_usage")
     new = replace(USUAL, loading_ms=60.0)
     cause_list = causes(replace(USUAL, loading_ms=1.0), new, crowded)
-    assert cause_list[0].cause == "data_loading"
+    assert cause_list[0].id == "data_loading"
 
 
 def test_operators_that_come_twice_with_each_wait_belong_to_it() -> None:
@@ -141,7 +141,7 @@ def test_operators_that_come_twice_with_each_wait_belong_to_it() -> None:
         aten__item=Call("cpu_operator", 8, 0.8),
     )
     (cause,) = causes(USUAL, new)
-    assert cause.cause == "synchronisation"
+    assert cause.id == "synchronisation"
     assert "aten::abs" in cause.sentence
 
 
@@ -159,8 +159,8 @@ def test_gaps_that_grew_beyond_the_others_are_told_one_by_one(few: int) -> None:
         after: ms + (10 if turn < few else 0) for turn, (after, ms) in enumerate(GAPS.items())
     }
     cause_list = causes(replace(USUAL, gaps_ms=GAPS), replace(USUAL, gaps_ms=longer))
-    assert [cause.cause for cause in cause_list] == ["host_code"] * few
-    assert sum(cause.explained_ns for cause in cause_list) == pytest.approx(few * 10 * MS, rel=0.1)
+    assert [cause.id for cause in cause_list] == ["host_code"] * few
+    assert sum(cause.cost_ns for cause in cause_list) == pytest.approx(few * 10 * MS, rel=0.1)
 
 
 def test_many_new_gaps_are_one_cause() -> None:
@@ -168,21 +168,21 @@ def test_many_new_gaps_are_one_cause() -> None:
     (cause,) = causes(replace(USUAL, gaps_ms=GAPS), replace(USUAL, gaps_ms={**GAPS, **new}))
     assert "in 5 places of the step, most of it between aten::new" in cause.sentence
     assert len(cause.evidence) == 4
-    assert cause.explained_ns == pytest.approx(20 * MS, rel=0.1)
+    assert cause.cost_ns == pytest.approx(20 * MS, rel=0.1)
 
 
 def test_places_inside_of_one_call_are_one_cause() -> None:
     new = {f"aten::new{number}": 5.0 for number in range(2)}
     (cause,) = causes(USUAL, replace(USUAL, gaps_ms=new, gaps_in="aten::add"))
     assert "in 2 places inside aten::add, most of it between aten::new" in cause.sentence
-    assert cause.explained_ns == pytest.approx(10 * MS, rel=0.1)
+    assert cause.cost_ns == pytest.approx(10 * MS, rel=0.1)
 
 
 def test_others_that_left_the_processor_explain_what_was_gained() -> None:
     crowded = USUAL.but(waiting=Call("runq", 5, 40.0))
     (cause,) = causes(crowded, USUAL, relieved=(anomaly("cpu_contention", "Host", metric="load"),))
-    assert cause.cause == "cpu_contention"
-    assert cause.explained_ns == pytest.approx(-40 * MS, rel=0.1)
+    assert cause.id == "cpu_contention"
+    assert cause.cost_ns == pytest.approx(-40 * MS, rel=0.1)
     assert cause.sentence.startswith("Other processes use the CPU less: load 99 → 5 %.")
     assert (cause.evidence[0].base, cause.evidence[0].new) == (99.0, 5.0)
     assert cause.evidence[0].text == "load of Host: 99 → 5 %"
@@ -193,7 +193,7 @@ def test_the_mark_of_a_step_is_told_as_the_time_that_it_stands_for() -> None:
         USUAL.but(step=None, ProfilerStep=Call("cpu_annotation", 1, ms)) for ms in (5.0, 45.0)
     )
     (cause,) = causes(base, new)
-    assert cause.cause == "host_code"
+    assert cause.id == "host_code"
     sentence = (
         "The host spends 5.06 → 45.4 ms per step between recorded calls, in nearly every step"
     )

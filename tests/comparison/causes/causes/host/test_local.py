@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from slowed import MS, USUAL, Call, Program, pair
 from timesink.comparison.causes.case import DiagnosisCase, case_of
@@ -32,7 +33,7 @@ def test_gains_and_losses_show_in_full_where_nothing_runs_beside_the_host() -> N
 def test_what_is_lost_beside_the_device_does_not_show() -> None:
     host_case = case(USUAL.but(aten__sort=Call("cpu_operator", 30, 9.0)), USUAL)
     still = tuple(
-        replace(part, new_ns=part.base_ns + MS) if part.part == "host_cpu" else part
+        structs.replace(part, new_ns=part.base_ns + MS) if part.part == "host_cpu" else part
         for part in host_case.attribution
     )
     assert local_changes(replace(host_case, attribution=still))[0] == pytest.approx(0, abs=MS / 2)

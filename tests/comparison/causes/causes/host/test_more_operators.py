@@ -30,28 +30,28 @@ def with_layers(factor: float, pace: float = 1.0) -> Program:
 
 def test_more_layers_are_other_work() -> None:
     (cause,) = causes(HOST, with_layers(1.25))
-    assert cause.cause == "workload_change"
+    assert cause.id == "workload_change"
     assert "operators run about 1.25 times as often, aten::attention 12 → 15" in cause.sentence
-    assert cause.explained_ns == pytest.approx(0.25 * 51 * MS, rel=0.2)
+    assert cause.cost_ns == pytest.approx(0.25 * 51 * MS, rel=0.2)
     assert cause.evidence[0].unit == "calls per cycle"
 
 
 def test_fewer_layers_explain_what_was_gained() -> None:
     (cause,) = causes(with_layers(1.25), HOST)
-    assert cause.cause == "workload_change"
-    assert cause.explained_ns == pytest.approx(-0.25 * 51 * MS, rel=0.2)
+    assert cause.id == "workload_change"
+    assert cause.cost_ns == pytest.approx(-0.25 * 51 * MS, rel=0.2)
 
 
 @pytest.mark.parametrize("pace", [0.8, 1.5])
 def test_the_pace_of_the_host_is_no_part_of_it(pace: float) -> None:
     (cause,) = causes(HOST, with_layers(1.25, pace))
-    assert cause.cause == "workload_change"
-    assert cause.explained_ns == pytest.approx(0.25 * 51 * MS * pace, rel=0.35)
+    assert cause.id == "workload_change"
+    assert cause.cost_ns == pytest.approx(0.25 * 51 * MS * pace, rel=0.35)
 
 
 def test_one_operator_that_runs_more_often_is_code() -> None:
     (cause,) = causes(HOST, HOST.but(aten__add=Call("cpu_operator", 140, 8.0)))
-    assert cause.cause == "host_code"
+    assert cause.id == "host_code"
 
 
 def test_the_same_work_at_another_pace_has_no_cause() -> None:

@@ -28,5 +28,5 @@ def test_the_largest_of_many_unlike_factors_is_no_place():
 def test_one_call_that_lies_apart_from_all_others_is_a_place():
     factors = {name: 1.1 for name in WIDE.calls if name.startswith("aten")} | {"aten::add": 2.0}
     (cause,) = causes(WIDE, slower(WIDE, factors))
-    assert cause.cause == "host_code"
+    assert cause.id == "host_code"
     assert "aten::add" in cause.sentence

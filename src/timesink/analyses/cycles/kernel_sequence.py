@@ -1,0 +1,81 @@
+"""Device work in the order of its starts, process by process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+import numpy as np
+import polars as pl
+
+from timesink.analyses.columns import (
+    Codes,
+    device_columns,
+    encode,
+    host_columns,
+    memoize_per_trace,
+    start_and_end,
+)
+from timesink.analyses.links import link_launches
+from timesink.model.intervals import Ints
+from timesink.model.schema import BUSY_KINDS
+from timesink.model.trace import Trace
+
+
+@memoize_per_trace
+def launching_process(trace: Trace) -> pl.Series:
+    """For each row of `trace.device` the process that launched it, or its own where unknown."""
+    device = device_columns(trace)
+    device_pid = device["pid"].cast(pl.String).fill_null("")
+    row = link_launches(trace).call_row
+    if not (row >= 0).any():
+        return device_pid
+    callers = host_columns(trace)["pid"].cast(pl.String).fill_null("")[np.maximum(row, 0)]
+    # Work whose launch was not recorded belongs to whoever launched the rest of its lane.
+    candidates = pl.DataFrame({"own": device_pid, "caller": callers, "row": row}).with_columns(
+        pl.when(pl.col("row") >= 0).then("caller").alias("caller")
+    )
+    usual = pl.col("caller").drop_nulls().mode().sort().first().over("own")
+    return candidates.select(pl.coalesce("caller", usual, "own")).to_series()
+
+
+_MAIN_STREAM = 0.5
+"""A stream with this share of a device's work shows the order of it; else all streams together."""
+
+
+class KernelSequence(msgspec.Struct, frozen=True, eq=False):
+    """Device work of one process in the order of its starts; arrays have one entry per event."""
+
+    pid: str
+    symbol: Codes
+    """Place in `names`."""
+    start: Ints
+    end: Ints
+    names: list[str]
+
+    def __len__(self) -> int:
+        return len(self.symbol)
+
+
+def kernel_sequences(trace: Trace, *, every_stream: bool = False) -> Iterator[KernelSequence]:
+    """One sequence per process: of the device, and the stream, on which it did most.
+
+    With `every_stream` of all streams of that device.  The process is that of the launching calls;
+    that of the device's lane where none are known.
+    """
+    every = device_columns(trace).with_columns(
+        launching_process(trace).alias("launched_by"),
+        pl.col("stream").cast(pl.String).fill_null(""),
+        pl.col("device").fill_null(-1),
+    )
+    every = every.filter(pl.col("kind").is_in(BUSY_KINDS)).sort("ts_ns", maintain_order=True)
+    by_process = every.partition_by("launched_by", as_dict=True) if every.height else {}
+    for (process,), events in sorted(by_process.items()):
+        busiest = events.group_by("device").len().sort("len", "device")["device"][-1]
+        mine = events.filter(pl.col("device") == busiest)
+        streams = mine.group_by("stream").len().sort("len", "stream")
+        if not every_stream and streams["len"][-1] >= _MAIN_STREAM * mine.height:
+            mine = mine.filter(pl.col("stream") == streams["stream"][-1])
+        symbol, names = encode(mine["name"])
+        called = [name or "" for name in names]
+        yield KernelSequence(str(process), symbol, *start_and_end(mine), called)

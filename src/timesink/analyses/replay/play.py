@@ -1,0 +1,193 @@
+"""One pass over the graph of a recording: when each node comes, as recorded or at other costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+import polars as pl
+
+from timesink.analyses.columns import memoize_per_trace
+from timesink.analyses.device_activities import NO_CALL
+from timesink.analyses.forest import interval_mask
+from timesink.analyses.replay.graph import ReplayGraph, replay_graph
+from timesink.analyses.steps import step_at
+from timesink.model.intervals import Flags, Floats, Ints
+from timesink.model.trace import Trace
+
+_LONG_AGO = float("-inf")
+_MIN_SHARE = 0.03
+"""What is left of any stretch, whatever is taken out of it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Played:
+    """A recording played again; times in ns from its beginning."""
+
+    graph: ReplayGraph
+    work: Floats
+    """By host point: what its thread had worked so far."""
+    node: Floats
+    """By node: when it comes."""
+    length: Floats
+    """By activity: how long it takes."""
+    gap: Floats
+    """By node: what passes since the node before it, at least, the activity included."""
+    lag: Floats
+    """By node: the same since the one it needs."""
+
+    @cached_property
+    def point(self) -> Floats:
+        """By host point: when it comes."""
+        graph, points, nodes = self.graph, self.graph.points, self.graph.thread_nodes
+        at, every = graph.point[nodes], np.arange(len(points.time))
+        place = np.searchsorted(at, every, side="right") - 1
+        come = self.node[nodes[place]] + (self.work - self.work[at[place]])
+        # Inside of a wait everything keeps its share of it.
+        following = np.minimum(place + 1, len(nodes) - 1)
+        inside = graph.waits[nodes[following]] & (at[place] < every) & (at[following] > every)
+        low, high = nodes[place[inside]], nodes[following[inside]]
+        since, until = graph.time[low], graph.time[high]
+        share = (points.time[inside] - since) / np.maximum(until - since, 1)
+        come[inside] = self.node[low] + np.clip(share, 0, 1) * (self.node[high] - self.node[low])
+        return np.asarray(come)
+
+    @property
+    def ends(self) -> Floats:
+        """By activity: when it ends."""
+        return self.node[self.graph.node_of_activity]
+
+
+def work_so_far(
+    graph: ReplayGraph, cost: Floats | None = None, scale: Floats | None = None
+) -> Floats:
+    """By host point: what its thread had worked so far, waits left out.
+
+    `cost` by point is taken out: it passed before a start and after an end.  Where the recording
+    has less than that between two points, the rest goes from what follows.
+    """
+    points = graph.points
+    length = points.length.astype(np.float64)
+    if scale is not None:
+        length *= scale
+    length[waited_stretches(graph, len(length))] = 0.0
+    so_far = np.append(0.0, np.cumsum(length)[:-1])
+    if cost is None:
+        return so_far
+    spent = np.cumsum(cost)
+    spent -= np.where(points.is_start, 0.0, cost)  # what an end costs comes after it
+    # Nothing takes no time at all, so that all keeps its order.
+    least = _MIN_SHARE * so_far
+    progress = so_far - spent - least
+    for low, high in pairwise(points.first):
+        progress[low:high] = np.maximum.accumulate(progress[low:high])
+    return np.asarray(progress + least)
+
+
+def waited_stretches(graph: ReplayGraph, many: int) -> Flags:
+    """By host point: whether its thread waits after it, for what the recording holds."""
+    after = np.flatnonzero(graph.waits)
+    high = graph.point[after]
+    low = graph.point[graph.before[after]]
+    return interval_mask(np.where(low < 0, high, low), high, many)
+
+
+def play(graph: ReplayGraph, work: Floats | None = None, lengths: Floats | None = None) -> Played:
+    """When everything comes, if threads work and activities last as given, else as recorded."""
+    work = work_so_far(graph) if work is None else work
+    recorded = (graph.work.end - graph.work.start).astype(np.float64)
+    length = recorded if lengths is None else lengths
+    gap, lag = graph.gap.copy(), graph.lag.copy()
+    at = graph.point
+    plain = np.flatnonzero((at >= 0) & ~graph.waits & (graph.before >= 0))
+    plain = plain[at[graph.before[plain]] >= 0]
+    gap[plain] = work[at[plain]] - work[at[graph.before[plain]]]
+    doing = graph.activity >= 0
+    gap[doing] += length[graph.activity[doing]]
+    lag[doing] += length[graph.activity[doing]]
+    node = _come(graph.before, gap, graph.needs, lag)
+    return Played(graph, work, node, length, gap, lag)
+
+
+@memoize_per_trace
+def recorded_play(trace: Trace) -> Played:
+    """A recording played as it was."""
+    return play(replay_graph(trace))
+
+
+def _come(before: Ints, gap: Floats, needs: Ints, lag: Floats) -> Floats:
+    """The later of two, for one node after the other: no array operation does that."""
+    come = [_LONG_AGO] * (len(before) + 1)  # the last stands for what is not there
+    come[0] = 0.0
+    triples = zip(before.tolist(), gap.tolist(), needs.tolist(), lag.tolist(), strict=True)
+    next(triples, None)
+    for number, (earlier, passes, other, more) in enumerate(triples, 1):
+        moment, later = come[earlier] + passes, come[other] + more
+        if later > moment:  # noqa: PLR1730 - a call of max() takes twice as long as all the rest
+            moment = later
+        come[number] = moment
+    return np.array(come[:-1])
+
+
+def step_lengths(steps: pl.DataFrame, played: Played) -> Floats:
+    """How long each step takes, from the end of the one before it to its own, its work included."""
+    work = played.graph.work
+    marks = steps.select("host_start_ns", "host_end_ns").to_numpy()
+    begin, end = _moments(played, marks)
+    inside = work_by_step(played.graph, marks)
+    in_step = inside >= 0
+    last = np.full(len(marks), _LONG_AGO)
+    np.maximum.at(last, inside[in_step], played.ends[in_step])
+    end = np.maximum.accumulate(np.maximum(end, last))
+    # What was left to do on the devices when the first began does not count for it.
+    for first in steps["start_ns"].to_list()[:1]:
+        left = np.flatnonzero(work.end == first) if first > marks[0, 0] else work.row[:0]
+        delay = first - marks[0, 0] if not len(left) else 0
+        begin[0] = max(float(begin[0]) + delay, played.ends[left].max(initial=_LONG_AGO))
+    begin[1:] = np.maximum(begin[1:], end[:-1])
+    return np.maximum(end - begin, 0.0)
+
+
+def work_by_step(graph: ReplayGraph, marks: Ints) -> Ints:
+    """The step, from the host's start to its end, that each activity is part of; -1 for none.
+
+    Work belongs to the step of its launch or operator, as in the table of steps.  Where the
+    recording has work of devices alone, steps are made of its times.
+    """
+    work = graph.work
+    step = step_at(work.origin_start, work.origin_end, marks)
+    has_origin = work.origin != NO_CALL
+    return step if _is_device_only(graph, marks) else np.where(has_origin, step, -1)
+
+
+def _is_device_only(graph: ReplayGraph, marks: Ints) -> bool:
+    """Whether steps are no stretches of a thread, but of what devices did."""
+    work = graph.work
+    if not len(graph.points.time):
+        return True
+    if not len(work) or not len(marks):
+        return False
+    span = (int(work.start.min()), int(work.end.max()))
+    return bool((work.origin == NO_CALL).all() and (marks[0, 0], marks[-1, 1]) == span)
+
+
+def _moments(played: Played, marks: Ints) -> tuple[Floats, Floats]:
+    """When moments of the recording come, on the thread that has most of them as its own."""
+    graph, points = played.graph, played.graph.points
+    if _is_device_only(graph, marks):
+        # Of devices alone a step is their work: nothing else says when it begins and ends.
+        starts = played.ends - played.length
+        begin = np.full(len(marks), starts.min(initial=np.inf) if len(starts) else 0.0)
+        return begin, begin.copy()
+    nodes = graph.node_of_point[graph.node_of_point >= 0]
+    at = graph.point[nodes]
+    hits = np.isin(points.time[at], marks)
+    thread = int(np.bincount(points.thread[at[hits]], minlength=1).argmax())
+    nodes = nodes[points.thread[at] == thread]
+    time, come = points.time[graph.point[nodes]], played.node[nodes]
+    first = np.minimum(np.searchsorted(time, marks[:, 0]), len(time) - 1)
+    last = np.maximum(np.searchsorted(time, marks[:, 1], side="right") - 1, 0)
+    begin = come[first] + (marks[:, 0] - time[first])
+    return np.asarray(begin), np.asarray(come[last] + (marks[:, 1] - time[last]))

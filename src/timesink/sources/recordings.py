@@ -1,0 +1,84 @@
+"""One trace file of a run: where it is, and whose it is as far as names say."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from timesink.formats.file_names import (
+    host_in_name,
+    rank_in_name,
+    rank_of_folder,
+    worker_and_span,
+)
+from timesink.recorder.processes import safe_text
+from timesink.sources.places import without_password
+
+# One file of a run.
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteFile:
+    """A file behind a URL, as its file system listed it."""
+
+    url: str = field(repr=False)
+    """As whoever reads needs it, with the password if there is one."""
+    size_bytes: int = 0
+    version: str = ""
+    """Another one for other content; empty where the file system does not tell."""
+
+
+class Recording(msgspec.Struct, frozen=True):
+    """One trace file of a run.  It can be sent to other machines, and read there."""
+
+    path: Path
+    """Of a remote file it has name and folder, and tells it from others; nothing is there."""
+    worker: str
+    span: int | None = None
+    """1-based place among the worker's spans, in the order of their timestamps."""
+    rank: int | None = None
+    """Rank the name of the file or of its folder states; the trace itself may say more."""
+    host: str | None = None
+    """Host the name of the file or of its folder states."""
+    run: str = "."
+    """Which of the runs at a place it is of: the folder, below what all of them lie in."""
+    remote: RemoteFile | None = None
+    beside: tuple[RemoteFile, ...] = ()
+    """Remote files that may belong to a remote trace: counters, what the recorder says."""
+
+    @property
+    def label(self) -> str:
+        return self.worker if self.span is None else f"{self.worker} span {self.span}"
+
+    @property
+    def source(self) -> str:
+        """Where it comes from, as it may be shown."""
+        return str(self.path) if self.remote is None else without_password(self.remote.url)
+
+    def size_bytes(self) -> int:
+        """How large the file is; 0 where nobody knows."""
+        if self.remote is not None:
+            return self.remote.size_bytes
+        with suppress(OSError):
+            return self.path.stat().st_size
+        return 0
+
+
+_TRACE_NAME = re.compile(r"\.(?:(?:json|sqlite|csv)(?:\.gz)?|json\.zip|parquet)$", re.IGNORECASE)
+
+
+def recording_of(file: Path) -> Recording:
+    """A file as a recording, as far as its name and that of its folder say."""
+    worker, timestamp = worker_and_span(file.name)
+    rank = rank_in_name(file.name)
+    return Recording(
+        path=file,
+        worker=safe_text(worker or re.sub(_TRACE_NAME, "", file.name)),
+        span=timestamp,
+        rank=rank_of_folder(file.parent.name) if rank is None else rank,
+        host=host_in_name(file.name),
+    )
