@@ -161,7 +161,7 @@ _WAITS = (
 
 def conclusions(analysis: Analysis) -> dict[str, Any]:
     """What a reader takes away: headline, parts, path, findings."""
-    answer = json.loads(replace(analysis, answer_cache=None).to_json())
+    answer = json.loads(replace(analysis, keeps_answer=False).to_json())
     return {
         "headline": answer["headline"],
         "findings": [(finding["rule"], finding["severity"]) for finding in answer["findings"]],

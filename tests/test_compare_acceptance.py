@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from msgspec.structs import replace
 
 import timesink
 from timesink.answers.comparison import values as plain
@@ -147,7 +147,7 @@ def reports(
 
 def test_report_has_the_published_sections(reports: tuple[Sequence[str], Sequence[str]]) -> None:
     ours, seed = reports
-    assert ours[0].startswith("# Strict Performance ComparisonAnswer: ")
+    assert ours[0].startswith("# Strict Performance Comparison: ")
     assert ours[0].endswith("gpu_instability (PID: 944615)")
     places = [ours.index(heading) for heading in HEADINGS]
     assert all(place < other for place, other in pairwise(places))

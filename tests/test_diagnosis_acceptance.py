@@ -350,7 +350,7 @@ def test_text_says_verdict_parts_causes_and_what_to_check(
     text = capfd.readouterr().out
     start = " ".join(text.splitlines()[:3])
     assert start.startswith(
-        "The recorded calls are the same. Device time per step: 1.74 → 7.01 ms (4.0 x, "
+        "The recorded calls are the same. Device time per step: 1.74 → 7.01 ms (4.02 x, "
     )
     assert (
         start.index("Device time")

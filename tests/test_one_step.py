@@ -116,7 +116,7 @@ def test_unmarked_recordings_say_what_comparisons_go_by(
     assert f"timesink steps finds {cycles.count} repetition" in text
     (run,) = json.loads(answer("cycles", name, "--format", "json"))["runs"]
     assert run["median_ns"] == pytest.approx(1000 * answered["repetitions"]["median_us"], abs=1)
-    length = units.duration_ns(cycles.median_ns)
+    length = units.brief_ns(cycles.median_ns)
     assert length in text
     assert f" of {length}" in answer("cycles", name)
 

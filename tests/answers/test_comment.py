@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec import structs
 
 from compared import SLOW_CLOCK, comparison, diagnosed, markdown_tables, named, pair_of, two_runs
 from diagnosed import clock_anomaly, clock_cause, component, slow_clock, unchanged_diagnosis
@@ -189,7 +189,7 @@ class TestRoom:
 
     def test_many_groups(self):
         exploration = sample_exploration()
-        many = structs.replace(exploration, clusters=exploration.clusters * 40)
+        many = dataclasses.replace(exploration, clusters=exploration.clusters * 40)
         comment(comparison(exploration=many, notes=["note"] * 90))
 
     def test_nothing_at_all(self):

@@ -142,10 +142,12 @@ def test_workers_with_another_version_are_named(cluster: Cluster, tmp_path: Path
     package.mkdir()
     installed = Path(timesink.__file__).parent
     for part in installed.iterdir():
-        if part.name != "__init__.py":
+        if part.name not in {"__init__.py", "version.py"}:
             (package / part.name).symlink_to(part)
-    text = (installed / "__init__.py").read_text()
-    (package / "__init__.py").write_text(text.replace(f'"{timesink.__version__}"', '"0.0.7"'))
+    # The first file says which folder the package is: a link would lead to the other one.
+    (package / "__init__.py").write_text((installed / "__init__.py").read_text())
+    text = (installed / "version.py").read_text()
+    (package / "version.py").write_text(text.replace(f'"{timesink.__version__}"', '"0.0.7"'))
 
     process = subprocess.run(
         [sys.executable, "-c", OTHER_VERSION, cluster.address],

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 
 import polars as pl
-from msgspec import structs
 
 from timesink.formats.chrome import reader as chrome
 from timesink.formats.csv_text import header_of, texts_of
@@ -34,7 +33,7 @@ def read(source: SourceFile, options: ReadOptions) -> Trace:
     """The events as a trace; see `chrome.reader`."""
     events = EventRows(**{part.name: getattr(source, part.name) for part in fields(SourceFile)})
     # Rows are spelled anew by every process that reads them, so there is only this one.
-    trace = chrome.read(events, structs.replace(options, jobs=1, crew=None))
+    trace = chrome.read(events, replace(options, jobs=1, crew=None))
     return replace(trace, metadata=replace(trace.metadata, format=NAME))
 
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-import msgspec
 
 if TYPE_CHECKING:
     from timesink.runtime.workers import Workers
-
-# How to read: the choices a caller may make, the same for every format.
 
 Progress = Callable[[int, int], None]
 """Called with (bytes read, bytes in all) of the packed file."""
@@ -31,7 +28,8 @@ def tell_of_set(progress: Progress | None, done: int, total: int, damaged: int) 
         progress(done, total)
 
 
-class ReadOptions(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
     """Choices for one reading.
 
     ``jobs`` is the number of processes for one file; None takes what the machine has.

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-
-import msgspec
 
 from timesink.model.data_files import toml_tables
 
 _NEVER = r"(?!)"
 
 
-class Vendor(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Vendor:
     """One maker, a table of `vendors.toml`: how to recognise its traces, and its words."""
 
     name: str
@@ -41,13 +41,13 @@ class Vendor(msgspec.Struct, frozen=True):
     """On names of runtime calls and kernels."""
 
     # Events of a Chrome-format trace.
-    host_categories: Mapping[str, str] = msgspec.field(default_factory=dict)
-    device_categories: Mapping[str, str] = msgspec.field(default_factory=dict)
-    flow_categories: Mapping[str, str] = msgspec.field(default_factory=dict)
-    host_processes: Mapping[str, str] = msgspec.field(default_factory=dict)
+    host_categories: Mapping[str, str] = field(default_factory=dict)
+    device_categories: Mapping[str, str] = field(default_factory=dict)
+    flow_categories: Mapping[str, str] = field(default_factory=dict)
+    host_processes: Mapping[str, str] = field(default_factory=dict)
     """Of lanes without categories: the kind of events, by the name of the process."""
-    device_processes: Mapping[str, str] = msgspec.field(default_factory=dict)
-    task_kinds: Mapping[str, str] = msgspec.field(default_factory=dict)
+    device_processes: Mapping[str, str] = field(default_factory=dict)
+    task_kinds: Mapping[str, str] = field(default_factory=dict)
     """`Task Type` arguments that are not kernels."""
     device_arguments: tuple[str, ...] = ()
     """Under which arguments device work has its device, its stream and its correlation."""

@@ -18,16 +18,16 @@ import tempfile
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, NamedTuple, Protocol
-
-import msgspec
 
 from timesink.errors import TimesinkError, UnreadableError, UsageError, reason_of
 from timesink.runtime.workers import Peer, pipe, send, start_interpreter, usable_cores
 
 
-class Call(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Call:
     """A function by its name, so that whoever makes the call loads it, and no one else must.
 
     It takes an item and the arguments, all of which can be pickled, and returns bytes.
@@ -35,10 +35,11 @@ class Call(msgspec.Struct, frozen=True):
 
     module: str
     function: str
-    arguments: dict[str, Any] = msgspec.field(default_factory=dict)
+    arguments: dict[str, Any] = field(default_factory=dict)
 
 
-class Done(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Done:
     """What came of one item: bytes, or why there are none."""
 
     place: int

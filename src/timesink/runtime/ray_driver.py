@@ -109,7 +109,6 @@ def other_versions(node: str, actual: tuple[str, str]) -> TimesinkError:
 
 def own_versions() -> tuple[str, str]:
     """Of timesink, and of Python as far as it matters."""
-    # This is a part of it: the whole is loaded, and not to be imported from here.
     return __version__, ".".join(platform.python_version_tuple()[:2])
 
 

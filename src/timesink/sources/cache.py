@@ -17,11 +17,10 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
-
-import msgspec
 
 from timesink.errors import OutputError, UnreadableError, UsageError
 from timesink.formats.small_files import DamagedError, small_content
@@ -45,7 +44,8 @@ _SUMMARY = re.compile(r"[0-9a-f]{32}\.parquet")
 _TEMPORARY = re.compile(r"\.(?:writing|gone)-.*")
 
 
-class Entry(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Entry:
     """One cached trace, or one summary of a rank."""
 
     folder: Path

@@ -171,7 +171,7 @@ def _read(path: Path, how: ReadOptions) -> Trace:
         if looks_like_events(source.head()):
             crew = DecoderCrew(source, how.jobs, how.brief)
     with crew or contextlib.nullcontext():
-        trace = read_trace(path, structs.replace(how, crew=crew))
+        trace = read_trace(path, replace(how, crew=crew))
     if how.brief is None:
         # Who reads in brief reads one trace after the other: the next one needs it again.
         return_free_memory()

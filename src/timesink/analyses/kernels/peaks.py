@@ -12,13 +12,11 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import msgspec
-from msgspec.structs import replace
 
 from timesink.errors import TimesinkError, UnreadableError, UsageError
 from timesink.formats.small_files import small_text
@@ -71,14 +69,15 @@ _SMALLEST = 1e9
 """No device is this slow: a smaller number was meant in another unit."""
 
 
-class DevicePeaks(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class DevicePeaks:
     """The most one device can do, in FLOP and bytes per second."""
 
     device: str
     dram_bytes_per_s: float | None = None
     link_bytes_per_s: float | None = None
     """What it can send to its peers, in one direction, over all its links."""
-    flop_per_s: Mapping[str, float] = msgspec.field(default_factory=dict)
+    flop_per_s: Mapping[str, float] = field(default_factory=dict)
     """By precision; precisions the maker publishes nothing about are absent."""
     source: str = ""
     stated: tuple[str, ...] = ()
@@ -152,7 +151,8 @@ class DevicePeaks(msgspec.Struct, frozen=True):
         }
 
 
-class PeaksChoice(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class PeaksChoice:
     """The peaks to measure against, or why there are none and what to do about it."""
 
     peaks: DevicePeaks | None
