@@ -1,4 +1,4 @@
-"""The build of the native scanner, where there is a compiler; without one the package has none."""
+"""The build of the compiled part, where there is a compiler; without one the package has none."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-SOURCE = "native/scanner.cpp"
-TARGET = "src/timesink/formats/chrome/_scanner.abi3.so"
+SOURCE = "native/module.cpp"
+TARGET = "src/timesink/runtime/_native.abi3.so"
 FLAGS = ("-O3", "-std=c++17", "-Wall", "-Wextra", "-fPIC", "-fvisibility=hidden", "-shared")
-NO_SCANNER = "TIMESINK_BUILD_WITHOUT_SCANNER"
+NOT_COMPILED = "TIMESINK_BUILD_WITHOUT_SCANNER"
 """With anything in this variable nothing is compiled."""
 
 
@@ -42,7 +42,7 @@ def compiled(source: Path, target: Path) -> bool:
     """Whether the scanner was built; what the compiler says otherwise is shown, and no error."""
     command = compiler()
     header = Path(sysconfig.get_paths()["include"]) / "Python.h"
-    if os.environ.get(NO_SCANNER) or command is None or not header.is_file():
+    if os.environ.get(NOT_COMPILED) or command is None or not header.is_file():
         return False
     shared = ["-undefined", "dynamic_lookup"] if sys.platform == "darwin" else []
     made = subprocess.run(  # noqa: S603 - the compiler of this machine

@@ -10,13 +10,13 @@ from answers import as_text
 from builders import DIALECTS, kineto, to_bytes, write
 from mutations import Mutant, corpus
 from timesink.errors import TimesinkError
-from timesink.formats.chrome import native
-from timesink.formats.chrome.native import NATIVE_VARIABLE, has_scanner
 from timesink.formats.read_options import ReadOptions
 from timesink.formats.source_file import read_trace
+from timesink.runtime import native
+from timesink.runtime.native import NATIVE_VARIABLE, is_native
 
 pytestmark = pytest.mark.skipif(
-    native.scanner_module() is None, reason="built without a compiler: there is no scanner"
+    native.native_module() is None, reason="built without a compiler: there is no scanner"
 )
 MUTANTS = [mutant for number, mutant in enumerate(corpus()) if number % 3 == 0]
 
@@ -95,6 +95,6 @@ def with_events(events: list[str]) -> bytes:
 
 def test_it_can_be_turned_off(monkeypatch):
     monkeypatch.delenv(NATIVE_VARIABLE, raising=False)
-    assert has_scanner()
+    assert is_native()
     monkeypatch.setenv(NATIVE_VARIABLE, "0")
-    assert not has_scanner()
+    assert not is_native()

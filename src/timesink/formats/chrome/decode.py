@@ -31,7 +31,6 @@ from timesink.formats.chrome.columns import (
     text_us_to_ns,
 )
 from timesink.formats.chrome.container import PieceText, cut_pieces, split_end, split_head
-from timesink.formats.chrome.native import has_scanner
 from timesink.formats.chrome.repair import mend_piece, mend_text
 from timesink.formats.chrome.scanner import (
     FLOAT,
@@ -49,6 +48,7 @@ from timesink.formats.chrome.scanner import (
 from timesink.formats.read_options import IsChosen, Progress
 from timesink.formats.source_file import Damage, SourceFile
 from timesink.model.vendors import DEVICE_CATEGORIES, FLOW_CATEGORIES, HOST_CATEGORIES
+from timesink.runtime.native import is_native
 from timesink.runtime.read_ahead import read_ahead
 from timesink.runtime.workers import usable_cores
 
@@ -269,7 +269,7 @@ class PieceDecoder:
 
     def __init__(self, brief: IsChosen | None = None) -> None:
         self._brief = brief is not None
-        self._scanner = piece_scanner(brief=self._brief) if has_scanner() else None
+        self._scanner = piece_scanner(brief=self._brief) if is_native() else None
         self.vocabularies: Vocabularies = (
             self._scanner.vocabularies if self._scanner else Vocabularies()
         )
@@ -611,7 +611,7 @@ def decode_share(
     gc.disable()
     try:
         cuts = cut_pieces(stream, share=share, shares=shares)
-        if has_scanner() and shares == 1 and usable_cores() > 1:
+        if is_native() and shares == 1 and usable_cores() > 1:
             cuts = read_ahead(cuts)  # unpacking and scanning hold no lock of the interpreter
         pieces = [_decode_cut(decoder, cut, bare=bare) for cut in cuts]
     finally:

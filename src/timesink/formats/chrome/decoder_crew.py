@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from timesink.formats.chrome.native import has_scanner
 from timesink.formats.read_options import IsChosen, Progress
 from timesink.formats.source_file import SourceFile
+from timesink.runtime.native import is_native
 from timesink.runtime.workers import Workers, usable_cores
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class DecoderCrew(Workers):
     ) -> None:
         if jobs is None:
             # The scanner needs no processes beside this one: it works in threads.
-            is_large = source.packed_size >= WORTH_A_WORKER and not has_scanner()
+            is_large = source.packed_size >= WORTH_A_WORKER and not is_native()
             jobs = min(usable_cores(), _MAX_JOBS) if is_large else 1
         first, *rest = ((source, n, max(1, jobs), brief) for n in range(max(1, jobs)))
         self._own = first

@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from timesink.formats.chrome.columns import Codes, Vocabularies
-from timesink.formats.chrome.native import scanner_module
+from timesink.runtime.native import native_module
 
-_scanner = scanner_module()
+_scanner = native_module()
 VOCABULARIES = tuple(field_info.name for field_info in fields(Vocabularies))
 INT, FLOAT, LANE, TEXT, MARKER, PACKED, IGNORED = range(7)
 _TYPES = {INT: np.int64, FLOAT: np.float64, LANE: np.int32, TEXT: np.int32}
