@@ -17,11 +17,14 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 
-$(VENV)/.installed: pyproject.toml | $(BIN)/python
+# What an installation compiles, where there is a compiler.
+NATIVE := hatch_build.py $(wildcard native/*.cpp native/*.hpp)
+
+$(VENV)/.installed: pyproject.toml $(NATIVE) | $(BIN)/python
 	$(BIN)/python -m pip install --quiet -e .
 	@touch $@
 
-$(VENV)/.installed-%: pyproject.toml packages/timesink_lab/pyproject.toml | $(BIN)/python
+$(VENV)/.installed-%: pyproject.toml packages/timesink_lab/pyproject.toml $(NATIVE) | $(BIN)/python
 	$(BIN)/python -m pip install --quiet -e '.[$*]' -e packages/timesink_lab
 	@touch $@
 
@@ -30,7 +33,7 @@ $(VENV)/.installed-%: pyproject.toml packages/timesink_lab/pyproject.toml | $(BI
 CPU_TORCH ?= https://download.pytorch.org/whl/cpu
 TORCH := $(shell grep -om1 'torch==[0-9.]*' pyproject.toml)
 
-$(VENV)/.installed-test: pyproject.toml packages/timesink_lab/pyproject.toml | $(BIN)/python
+$(VENV)/.installed-test: pyproject.toml packages/timesink_lab/pyproject.toml $(NATIVE) | $(BIN)/python
 	-$(BIN)/python -m pip install --quiet --retries 1 --no-deps --extra-index-url $(CPU_TORCH) $(TORCH)
 	$(BIN)/python -m pip install --quiet -e '.[test]' -e packages/timesink_lab
 	@touch $@
