@@ -112,11 +112,26 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   scanner.flow = planned->flow;
   scanner.memory_name = planned->memory_name;
   scanner.slice_phase = planned->slice_phase;
+  scanner.vocabularies[kNames].code_of("a name from before", false, scanner.seed);
   for (int turn = 0; turn < 2; ++turn) {  // the second knows the order of the keys
+    size_t words = 0, words_after = 0;
+    for (const Vocabulary& vocabulary : scanner.vocabularies) words += vocabulary.words().size();
     try {
       scanner.scan(text.get(), size);
       check(scanner, size);
     } catch (const Refused&) {
+      for (const Vocabulary& v : scanner.vocabularies) words_after += v.words().size();
+      require(words == words_after, "nothing stays of what is refused");
+    }
+  }
+  // Words that were forgotten leave the others where they were.
+  for (Vocabulary& vocabulary : scanner.vocabularies) {
+    const size_t count = vocabulary.words().size();
+    for (size_t code = 0; code < count; ++code) {
+      const Vocabulary::Word word = vocabulary.words()[code];
+      require(vocabulary.code_of(word.text, word.is_number, scanner.seed) ==
+                  static_cast<int32_t>(code),
+              "a word that is known keeps its code");
     }
   }
   if (size && size <= 400) play_bytes(data, size);

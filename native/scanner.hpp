@@ -82,16 +82,38 @@ class Vocabulary {
       throw std::length_error("too many texts");
     }
     const int32_t code = static_cast<int32_t>(words_.size());
-    words_.push_back({keep(text), is_number});
+    words_.push_back({keep(text), hash, is_number});
     slots_[place] = {hash, code};
     return code;
   }
 
   struct Word {
     string_view text;
+    uint64_t hash;
     bool is_number;
   };
   const std::vector<Word>& words() const { return words_; }
+
+  struct State {
+    size_t words, blocks, left;
+    char* at;
+  };
+  State state() const { return {words_.size(), blocks_.size(), left_, at_}; }
+
+  // Without the words that came since: no later word stands in front of an earlier one, so taking
+  // them out from the last on leaves every chain of slots as it was.
+  void forget_since(const State& earlier) {
+    while (words_.size() > earlier.words) {
+      const int32_t code = static_cast<int32_t>(words_.size()) - 1;
+      size_t place = words_.back().hash & mask_;
+      while (slots_[place].code != code) place = (place + 1) & mask_;
+      slots_[place] = Slot();
+      words_.pop_back();
+    }
+    blocks_.resize(earlier.blocks);
+    at_ = earlier.at;
+    left_ = earlier.left;
+  }
 
  private:
   struct Slot {
@@ -119,11 +141,10 @@ class Vocabulary {
     const size_t size = slots_.empty() ? 128 : slots_.size() * 2;
     std::vector<Slot> larger(size);
     mask_ = size - 1;
-    for (const Slot& slot : slots_) {
-      if (slot.code < 0) continue;
-      size_t place = slot.hash & mask_;
+    for (size_t code = 0; code < words_.size(); ++code) {  // in the order in which they came
+      size_t place = words_[code].hash & mask_;
       while (larger[place].code >= 0) place = (place + 1) & mask_;
-      larger[place] = slot;
+      larger[place] = {words_[code].hash, static_cast<int32_t>(code)};
     }
     slots_.swap(larger);
   }
@@ -194,9 +215,11 @@ struct Scanner {
   int32_t envelope_followers[16] = {0};
   bool has_float_times = false, has_large_times = false;
 
+  // The columns of a piece; where it is refused, nothing of it stays in the vocabularies.
   void scan(const char* text, size_t size);
 
  private:
+  void scan_piece(const char* text, size_t size);
   const char* at_ = nullptr;
 
   [[noreturn]] static void refuse() { throw Refused(); }
@@ -890,6 +913,22 @@ inline void Scanner::refuse_bad_utf8() const {
 }
 
 inline void Scanner::scan(const char* text, size_t size) {
+  Vocabulary::State earlier[kVocabularies];
+  for (int id = 0; id < kVocabularies; ++id) earlier[id] = vocabularies[id].state();
+  try {
+    scan_piece(text, size);
+  } catch (...) {
+    for (int id = 0; id < kVocabularies; ++id) vocabularies[id].forget_since(earlier[id]);
+    const auto shorten = [](std::vector<int8_t>& groups_of, const Vocabulary& vocabulary) {
+      if (groups_of.size() > vocabulary.words().size()) groups_of.resize(vocabulary.words().size());
+    };
+    shorten(group_of_category, vocabularies[kCategories]);
+    shorten(group_of_phase, vocabularies[kPhases]);
+    throw;
+  }
+}
+
+inline void Scanner::scan_piece(const char* text, size_t size) {
   if (size > static_cast<size_t>(std::numeric_limits<int32_t>::max())) refuse();
   begin = at_ = text;
   end = text + size;

@@ -88,6 +88,14 @@ def test_odd_arguments(place, text, tmp_path, monkeypatch):
     assert scanned == decoded
 
 
+def test_nothing_stays_of_a_piece_that_is_refused(tmp_path, monkeypatch):
+    """A category that no event has in the end would name a vendor."""
+    event = '{"ph": "X", "cat": "xpu_memcpy", "name": "a", "pid": 0, "tid": 3, "ts": 1, "dur": 2'
+    path = write(tmp_path / "trace.json", with_events([f'{event}, "args": {{}}, {{}}']))
+    scanned, decoded = both_answers(path, monkeypatch)
+    assert scanned == decoded
+
+
 def with_events(events: list[str]) -> bytes:
     """A trace of events that are written here."""
     return to_bytes(kineto([])).replace(b"[]", f"[{', '.join(events)}]".encode(), 1)
