@@ -7,6 +7,7 @@
 #include <Python.h>
 
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <new>
 #include <stdexcept>
@@ -14,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "nesting.hpp"
 #include "replay.hpp"
 #include "scanner.hpp"
 
@@ -347,6 +349,42 @@ PyObject* play(PyObject*, PyObject* args) {
       static_cast<Py_ssize_t>((come.size() - 1) * sizeof(double)));
 }
 
+// ---- the nesting of calls ------------------------------------------------------------------------
+
+template <typename T>
+PyObject* bytearray_of(const std::vector<T>& values) {
+  return PyByteArray_FromStringAndSize(reinterpret_cast<const char*>(values.data()),
+                                       static_cast<Py_ssize_t>(values.size() * sizeof(T)));
+}
+
+// nest(start, end, frames) -> parent, depth, crossing, self_start, as bytearrays
+PyObject* nest(PyObject*, PyObject* args) {
+  PyObject *start = nullptr, *end = nullptr, *frames = nullptr;
+  if (!PyArg_ParseTuple(args, "SSS", &start, &end, &frames)) return nullptr;
+  Calls calls;
+  Nested nested;
+  bool has_memory = true;
+  try {
+    const size_t count = static_cast<size_t>(PyBytes_Size(frames));
+    if (!read_array(start, count, calls.start) || !read_array(end, count, calls.end) ||
+        !read_array(frames, count, calls.frames)) {
+      return nullptr;
+    }
+  } catch (const std::bad_alloc&) {
+    return PyErr_NoMemory();
+  }
+  Py_BEGIN_ALLOW_THREADS
+  try {
+    nested = nest_calls(calls);
+  } catch (const std::bad_alloc&) {
+    has_memory = false;
+  }
+  Py_END_ALLOW_THREADS
+  if (!has_memory) return PyErr_NoMemory();
+  return Py_BuildValue("NNNN", bytearray_of(nested.parent), bytearray_of(nested.depth),
+                       bytearray_of(nested.crossing), bytearray_of(nested.self_start));
+}
+
 // ---- the module ----------------------------------------------------------------------------------
 
 PyMethodDef methods[] = {
@@ -355,6 +393,7 @@ PyMethodDef methods[] = {
     {"intern", intern, METH_VARARGS, "Codes of texts in a vocabulary."},
     {"words", words, METH_VARARGS, "The words of a vocabulary from a code on."},
     {"play", play, METH_VARARGS, "When each node of a graph comes."},
+    {"nest", nest, METH_VARARGS, "How calls of a thread lie in one another."},
     {nullptr, nullptr, 0, nullptr},
 };
 
