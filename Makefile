@@ -7,11 +7,11 @@ BIN    := $(VENV)/bin
 WEB    := PATH="$(abspath $(BIN)):$$PATH" npm --prefix web
 STATIC := src/timesink/output/static
 
-.PHONY: help demo test test-analyses test-answers test-programs test-web lint format docs web screenshots bench accuracy clean
+.PHONY: help demo test test-analyses test-answers test-programs test-web lint format docs web screenshots bench bench-check accuracy clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## / - /'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## / - /'
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -137,6 +137,9 @@ bench: $(VENV)/.installed-bench  ## reading beside its floor, comparing beside t
 	$(BIN)/python benchmarks/report.py
 	$(BIN)/python benchmarks/ranks.py
 	$(BIN)/python benchmarks/ranks_scale.py
+
+bench-check: $(VENV)/.installed-bench  ## fail where reading or a question costs more than its limit
+	$(BIN)/python benchmarks/check.py
 
 accuracy: $(VENV)/.installed-bench  ## diagnoses of recordings and runs of ranks with known faults; writes pages
 	$(BIN)/python benchmarks/diagnose.py --write
