@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from importlib import import_module
 from statistics import geometric_mean
 
 from msgspec.structs import replace
 
+from timesink.analyses.thresholds import SignificanceLimits
+from timesink.comparison.thresholds import CaseLimits, EnvironmentLimits, ResourcesLimits
 from timesink.rules import counter_names as resources
 
-_PACKAGE = "timesink."
 FACTORS = (0.5, 0.7, 1.0, 1.4, 2.0)
 """What constants are multiplied by, one at a time; 1 is what is shipped."""
 
@@ -23,33 +22,24 @@ class Constant:
     """A number the method was given, and what it is called when it is multiplied."""
 
     title: str
-    module: str
+    limits: type
     name: str
     offset: float = 0.0
     """What the factor leaves as it is: of 1.05, "5 % longer", the 1."""
 
     def scaled(self, factor: float) -> float:
         """The constant with its factor."""
-        shipped = getattr(import_module(_PACKAGE + self.module), self.name)
-        return float(self.offset + (shipped - self.offset) * factor)
+        return float(self.offset + (getattr(self.limits, self.name) - self.offset) * factor)
 
     @contextmanager
     def multiplied(self, factor: float) -> Iterator[None]:
-        """The method with the constant multiplied, in every module that took it over."""
-        shipped = getattr(import_module(_PACKAGE + self.module), self.name)
-        value = self.scaled(factor)
-        places = [
-            module
-            for name, module in list(sys.modules.items())
-            if name.startswith(_PACKAGE) and getattr(module, self.name, None) is shipped
-        ]
-        for module in places:
-            setattr(module, self.name, value)
+        """The method with the constant multiplied."""
+        shipped = getattr(self.limits, self.name)
+        setattr(self.limits, self.name, self.scaled(factor))
         try:
             yield
         finally:
-            for module in places:
-                setattr(module, self.name, shipped)
+            setattr(self.limits, self.name, shipped)
 
 
 @contextmanager
@@ -71,13 +61,13 @@ def _use(load: Callable[[], tuple[resources.Resource, ...]]) -> None:
 
 _SEVERITY = "least severity of an anomaly"
 CONSTANTS = (
-    Constant("usual difference of counters", "comparison.causes.resources", "_FLOOR"),
-    Constant("own kernels slowed by others", "comparison.causes.environment", "_SLOWER", 1),
-    Constant("growth a lower clock must show", "comparison.causes.environment", "_PART"),
-    Constant("chance of error", "analyses.statistics.significance", "ALPHA"),
-    Constant("least part of a cycle, causes", "comparison.causes.case", "MIN_SHARE"),
-    Constant("slower than the rest, host code", "comparison.causes.case", "CLEARLY"),
-    Constant("cycles that may lack it", "comparison.causes.case", "_NEARLY_ALWAYS", 1),
+    Constant("usual difference of counters", ResourcesLimits, "floor"),
+    Constant("own kernels slowed by others", EnvironmentLimits, "slower", 1),
+    Constant("growth a lower clock must show", EnvironmentLimits, "part"),
+    Constant("chance of error", SignificanceLimits, "alpha"),
+    Constant("least part of a cycle, causes", CaseLimits, "min_share"),
+    Constant("slower than the rest, host code", CaseLimits, "clearly"),
+    Constant("cycles that may lack it", CaseLimits, "nearly_always", 1),
 )
 TITLES = (_SEVERITY, *(constant.title for constant in CONSTANTS))
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from timesink.analyses.statistics.significance import ALPHA
+from timesink.analyses.thresholds import SignificanceLimits
 from timesink.comparison.results import CycleTimes
 from timesink.comparison.steps.verdict import cycle_times
 
@@ -61,7 +61,7 @@ def rates(
     for _ in range(pairs):
         base, new = (steps(random, number, shape, rho, scatter) for _ in range(2))
         times = step_times(base, ratio * new)
-        is_certain = times.p_value is not None and times.p_value < ALPHA
+        is_certain = times.p_value is not None and times.p_value < SignificanceLimits.alpha
         decided += is_certain
         means += is_certain and times.exact_p is None
     return 100 * means / pairs, 100 * decided / pairs

@@ -144,15 +144,13 @@ def test_modules_named_as_text_are_there():
     assert [(file, name) for file, name in named if not is_there(name)] == []
 
 
-def test_constants_that_are_measured_are_there():
-    text = (Path(__file__).parents[1] / "benchmarks" / "constants.py").read_text(encoding="utf-8")
-    named = re.findall(r'Constant\(".*?", "([\w.]+)", "(\w+)"', text)
-    assert len(named) > 3
-    assert [
-        name_parts
-        for name_parts in named
-        if not is_there(f"timesink.{name_parts[0]}.{name_parts[1]}")
-    ] == []
+def test_limits_are_documented_and_consulted():
+    for room in ("rules", "comparison", "analyses", "watcher"):
+        text = (PACKAGE / room / "thresholds.py").read_text(encoding="utf-8")
+        names = set(re.findall(r"^    (\w+) = ", text, re.MULTILINE))
+        assert names == set(re.findall(r'^    (\w+) = .*\n    """\S', text, re.MULTILINE))
+        unused = {name for name in names if not any(f".{name}" in text for text in TEXTS.values())}
+        assert not unused
 
 
 def is_there(name: str) -> bool:

@@ -311,6 +311,16 @@ def test_debug_shows_where_it_came_from(run, tmp_path: Path):
         run("info", tmp_path / "nowhere.json", "--debug")
 
 
+def test_debug_says_which_limits_an_answer_rests_on(run):
+    outcome = run("analyze", timesink.sample(), "--debug")
+    plain = run("analyze", timesink.sample())
+    assert outcome.out == plain.out
+    lines = outcome.err.splitlines()
+    assert "limits this answer rests on:" in lines
+    assert any(line.startswith("  rules.idle.min_idle = 0.2: ") for line in lines)
+    assert "limits" not in plain.err
+
+
 # -- surprises -----------------------------------------------------------------------------------
 
 

@@ -19,6 +19,7 @@ from timesink.watcher import incident_desk, journal, program, recordings, sessio
 from timesink.watcher.expected.model import learn_live
 from timesink.watcher.journal import WatchFolder, obey_commands
 from timesink.watcher.tasks import _learn_rows
+from timesink.watcher.thresholds import SessionLimits
 
 
 class Task:
@@ -64,7 +65,7 @@ def watch(tmp_path, monkeypatch):
     for module in (session, incident_desk, recordings):
         monkeypatch.setattr(module, "WatchTask", Task)
     monkeypatch.setattr(recordings, "is_alive", lambda _: True)
-    monkeypatch.setattr(session, "_SETTLES_S", -1e6)
+    monkeypatch.setattr(SessionLimits, "settles_s", -1e6)
     cycles = MadeCycles()
     model = tmp_path / "model.json"
     model.write_bytes(usual_model())
@@ -341,7 +342,7 @@ def test_cycles_beside_a_recording_raise_no_alarm(watch, monkeypatch):
     watcher.desk.recorder.current.begun_us = cycles.now_us
     pass_on(watcher, cycles, 50, times=3)
     monkeypatch.setattr(Task, "records", staticmethod(lambda: recording_of(cycles)))
-    monkeypatch.setattr(session, "_SETTLES_S", 10 + cycles.now_us / 1e6 - time.time())
+    monkeypatch.setattr(SessionLimits, "settles_s", 10 + cycles.now_us / 1e6 - time.time())
     pass_on(watcher, cycles, 20, times=3)
     assert (watcher.desk.raised, len(watcher.desk.references.taken)) == (0, 1)
     pass_on(watcher, cycles, 200, times=3, at_once=50)
@@ -467,7 +468,7 @@ def test_an_alarm_of_a_process_that_is_gone_is_over(watch, monkeypatch):
     pass_on(watcher, cycles, 50, times=2, at_once=50)
     assert watcher.state == "alarm"
     # As if its last cycle were long ago.
-    monkeypatch.setattr(session, "_SILENT_S", time.time() - cycles.now_us / 1e6 - 1)
+    monkeypatch.setattr(SessionLimits, "silent_s", time.time() - cycles.now_us / 1e6 - 1)
     other = MadeCycles(4712)
     pass_on(watcher, other, 50, at_once=50)
     assert (watcher.state, json_of(watcher, "status.json")["alarms"]["open"]) == ("watching", [])

@@ -31,9 +31,9 @@ sys.exit(7)
 WATCHER = """
 import sys
 from timesink.cli import main
-from timesink.watcher import incident_desk
+from timesink.watcher.thresholds import IncidentsLimits
 # An incident is over after so many seconds without an alarm: nobody waits for ten of them.
-incident_desk.SAME_S = 2.0
+IncidentsLimits.same_s = 2.0
 sys.exit(main(sys.argv[1:]))
 """
 

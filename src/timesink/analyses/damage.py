@@ -11,21 +11,11 @@ from collections.abc import Iterator
 import polars as pl
 
 from timesink.analyses.columns import device_columns, device_kinds, host_columns
+from timesink.analyses.thresholds import DamageLimits
 from timesink.model import units
 from timesink.model.fitness import COMPARISON, QUESTIONS, STEP_TIME, Fitness, Reason
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
-
-MIN_DAMAGED_SHARE = 0.005
-"""Of the events: fewer that are hurt leave every answer as it is, but the equality of programs."""
-MIN_FATAL_SHARE = 0.1
-"""Of the events: with more of them hurt nothing about time can be answered."""
-MIN_CROSSED_SHARE = 0.02
-"""Of the host events: undamaged recordings reach 0.5 %, by annotations that are not calls."""
-MIN_DISTINCT_SHARE = 0.01
-"""Of the events: clocks in microseconds or finer give each event its own time, or nearly so."""
-MIN_EVENTS = 10
-"""Fewer events may well start at one time."""
 
 ENDS_EARLY, EVENTS_LOST = "file_ends_early", "events_lost"
 NO_TIME, NO_LENGTH = "events_without_time", "events_without_duration"
@@ -49,7 +39,7 @@ def damage_reasons(trace: Trace) -> Iterator[Reason]:
             f"{units.count_noun(lost, 'stretches')} of the file could not be read. Their events "
             f"are missing.",
             _AGAIN,
-            QUESTIONS if lost > MIN_DAMAGED_SHARE * _height(trace) else (COMPARISON,),
+            QUESTIONS if lost > DamageLimits.min_damaged_share * _height(trace) else (COMPARISON,),
             {"stretches": lost, "events": trace.metadata.events},
         )
     if timeless := counts.get("missing_ts", 0):
@@ -62,7 +52,11 @@ def damage_reasons(trace: Trace) -> Iterator[Reason]:
     if lengthless:
         yield _without_length(trace, lengthless, counts.get("negative_duration", 0))
     crossed, calls = counts.get("overlapping_host", 0), host_columns(trace).height
-    if crossed > MIN_CROSSED_SHARE * calls and crossed >= MIN_EVENTS and not stands_still:
+    if (
+        crossed > DamageLimits.min_crossed_share * calls
+        and crossed >= DamageLimits.min_events
+        and not stands_still
+    ):
         yield Reason(
             GOES_BACK,
             f"{units.count(crossed)} of {units.count_noun(calls, 'host events')} "
@@ -71,7 +65,7 @@ def damage_reasons(trace: Trace) -> Iterator[Reason]:
             _TOOL,
             QUESTIONS,
             {"crossed": crossed, "host_events": calls},
-            is_fatal=crossed > MIN_FATAL_SHARE * calls,
+            is_fatal=crossed > DamageLimits.min_fatal_share * calls,
         )
 
 
@@ -126,9 +120,9 @@ def _without_time(trace: Trace, timeless: int) -> Reason:
         f"{_of(timeless, total)} {'has' if timeless == 1 else 'have'} no usable timestamp. "
         f"{'It is' if timeless == 1 else 'They are'} left out.",
         _TOOL,
-        QUESTIONS if share > MIN_DAMAGED_SHARE else (COMPARISON,),
+        QUESTIONS if share > DamageLimits.min_damaged_share else (COMPARISON,),
         {"without_time": timeless, "events": total},
-        is_fatal=share > MIN_FATAL_SHARE,
+        is_fatal=share > DamageLimits.min_fatal_share,
     )
 
 
@@ -150,19 +144,19 @@ def _without_length(trace: Trace, lengthless: int, negative: int) -> Reason:
         f"{_of(lengthless, total)} {why}. "
         f"{'It counts' if lengthless == 1 else 'They count'} as empty.",
         _TOOL,
-        QUESTIONS if share > MIN_DAMAGED_SHARE else (COMPARISON,),
+        QUESTIONS if share > DamageLimits.min_damaged_share else (COMPARISON,),
         {"without_duration": lengthless, "negative": negative, "events": total},
-        is_fatal=share > MIN_FATAL_SHARE,
+        is_fatal=share > DamageLimits.min_fatal_share,
     )
 
 
 def _stands_still(trace: Trace) -> Iterator[Reason]:
     total = _height(trace)
-    if total < MIN_EVENTS:
+    if total < DamageLimits.min_events:
         return
     starts = pl.concat([host_columns(trace)["ts_ns"], device_columns(trace)["ts_ns"]])
     distinct = starts.n_unique()
-    if distinct == 1 or distinct <= MIN_DISTINCT_SHARE * total:
+    if distinct == 1 or distinct <= DamageLimits.min_distinct_share * total:
         times = "one time" if distinct == 1 else f"{units.count(distinct)} different times"
         yield Reason(
             STANDS_STILL,

@@ -31,6 +31,7 @@ from timesink.analyses.damage import damage_reasons
 from timesink.analyses.links import launching_calls, link_launches
 from timesink.analyses.names import device_word
 from timesink.analyses.steps import cut_steps, find_steps, role_ranges
+from timesink.analyses.thresholds import FitnessLimits
 from timesink.model import intervals, units
 from timesink.model.arrays import grouped_cummax, run_starts
 from timesink.model.diagnosis import PLAIN
@@ -57,21 +58,8 @@ from timesink.model.vendors import (
     waits_for_device,
 )
 
-LONG_WAIT_NS = 1_000_000
-"""A wait goes on for some microseconds after its work has ended; this long it is for other work."""
-MIN_SHARE = 0.1
-"""Of the steps: what was not recorded for less than this leaves their conclusions as they are."""
-MIN_LOST_LAUNCHES = 0.02
-"""Of the launches: recordings of public test suites lose up to 0.5 % at their ends."""
 BACKLOG, NOTHING = "starts_with_backlog", "nothing_recorded"
 NONE = -1
-MIN_LOST = 3
-"""Fewer kernels may be those that were queued when the recording ended; a graph is a whole step."""
-MIN_MAIN_SHARE = 0.5
-CLOCK_SKEW_NS = 20_000
-"""Host and device clocks of HIP recordings are up to so far apart."""
-MIN_EARLY = 0.05
-"""Of the launches: with fewer of them out of order a clock was corrected, and fits again."""
 
 _MARK_STEPS = "Mark steps (profiler.step()) and record three or more complete ones after a warm-up."
 _WHOLE_STEPS = (
@@ -142,9 +130,9 @@ def _starts_with_backlog(trace: Trace) -> Iterator[Reason]:
         wait = np.array([[backlog.launched_ns, backlog.start_ns]])
         inside_ns = intervals.coverage(intervals.intersect(wait, _windows(trace)))
         lost_ns = min(lost_ns, inside_ns)
-        if lost_ns <= max(LONGEST_LAUNCH_NS, MIN_SHARE * _length_ns(trace)):
+        if lost_ns <= max(LONGEST_LAUNCH_NS, FitnessLimits.min_share * _length_ns(trace)):
             return
-    if _after_waits_ns(trace) > MIN_MAIN_SHARE * lost_ns:
+    if _after_waits_ns(trace) > FitnessLimits.min_main_share * lost_ns:
         return  # the clock of the device is late, not its work
     yield Reason(
         BACKLOG,
@@ -160,7 +148,7 @@ def _waits_in_vain(trace: Trace) -> Iterator[Reason]:
     """Waits of a launching thread for a device on which nothing runs."""
     vain, row = _vain_waits(trace)
     lost_ns, length_ns = intervals.coverage(vain), _length_ns(trace)
-    if lost_ns <= MIN_SHARE * length_ns:
+    if lost_ns <= FitnessLimits.min_share * length_ns:
         return
     call = host_columns(trace)["name"][row]
     yield Reason(
@@ -179,7 +167,7 @@ def _vain_waits(trace: Trace) -> tuple[IntervalSet, int]:
     """When launching threads waited for long while no device worked, and the longest such wait."""
     nothing = np.zeros((0, 2), dtype=np.int64)
     host, work = host_columns(trace), _device_work(trace)
-    is_long = host["dur_ns"].to_numpy() >= LONG_WAIT_NS
+    is_long = host["dur_ns"].to_numpy() >= FitnessLimits.long_wait_ns
     rows = _rows_named(trace, np.flatnonzero(is_long), waits_for_device)
     calls = work.call[work.launched]
     if not len(rows) or not len(calls):
@@ -190,11 +178,11 @@ def _vain_waits(trace: Trace) -> tuple[IntervalSet, int]:
     rows = rows[is_launching[lane[rows]]]
     vain = intervals.subtract(event_ranges(host, rows), work.ranges)
     vain = intervals.intersect(vain, _windows(trace))
-    if intervals.coverage(vain) <= MIN_SHARE * _length_ns(trace):
+    if intervals.coverage(vain) <= FitnessLimits.min_share * _length_ns(trace):
         return nothing, NONE
     roles = role_ranges(trace)
     vain = intervals.subtract(vain, np.concatenate([roles["data_loader"], roles["communication"]]))
-    vain = vain[vain[:, 1] - vain[:, 0] >= LONG_WAIT_NS]
+    vain = vain[vain[:, 1] - vain[:, 0] >= FitnessLimits.long_wait_ns]
     if not len(vain):
         return nothing, NONE
     inside = intervals.coverage_within(vain, event_ranges(host, rows))
@@ -205,7 +193,7 @@ def _launches_without_work(trace: Trace) -> Iterator[Reason]:
     """Kernels and graphs that were launched and never ran; those of a capture do not run."""
     launched, is_captured, is_lost = _kernel_launches(trace)
     captured = int(is_captured.sum())
-    if captured > MIN_MAIN_SHARE * len(launched):
+    if captured > FitnessLimits.min_main_share * len(launched):
         yield Reason(
             "captures_graphs",
             f"{units.count(captured)} of {units.count_noun(len(launched), 'launch calls')} were "
@@ -215,10 +203,10 @@ def _launches_without_work(trace: Trace) -> Iterator[Reason]:
             {"captured": captured, "launches": len(launched)},
         )
     lost, many = int(is_lost.sum()), len(launched) - captured
-    if not lost or lost < MIN_LOST_LAUNCHES * many:
+    if not lost or lost < FitnessLimits.min_lost_launches * many:
         return
     replays = _rows_named(trace, launched[is_lost], launches_graphs)
-    if lost < MIN_LOST and not len(replays) and len(_device_work(trace).row):
+    if lost < FitnessLimits.min_lost and not len(replays) and len(_device_work(trace).row):
         return
     if not len(_device_work(trace).row):
         yield Reason(
@@ -307,7 +295,7 @@ def _host_not_recorded(trace: Trace) -> Iterator[Reason]:
         is_linked = is_linked | (link_launches(trace).node[work.row] >= 0)
     linked_ns = int(length[is_linked].sum())
     after_ns = intervals.coverage(work.ranges[~is_linked & is_after])
-    if after_ns > MIN_SHARE * (length_ns + after_ns):
+    if after_ns > FitnessLimits.min_share * (length_ns + after_ns):
         yield Reason(
             "host_not_recorded",
             f"Device work goes on for {units.brief_ns(after_ns)} after the last recorded host "
@@ -316,7 +304,7 @@ def _host_not_recorded(trace: Trace) -> Iterator[Reason]:
             _NO_STEP,
             {"after_host_us": after_ns / 1000},
         )
-    elif linked_ns < MIN_MAIN_SHARE * total_ns:
+    elif linked_ns < FitnessLimits.min_main_share * total_ns:
         share = units.share(total_ns - linked_ns, total_ns)
         yield Reason(
             "launches_not_recorded",
@@ -333,17 +321,17 @@ def _clocks_do_not_fit(trace: Trace) -> Iterator[Reason]:
     work = _device_work(trace)
     call_start = host_columns(trace)["ts_ns"].to_numpy()[work.call[work.launched]]
     early_ns = call_start - work.start[work.launched]
-    early_ns = early_ns[early_ns > CLOCK_SKEW_NS]
+    early_ns = early_ns[early_ns > FitnessLimits.clock_skew_ns]
     apart_ns, evidence = _after_waits_ns(trace), "work ends after the host waited for it"
-    if len(early_ns) and len(early_ns) >= MIN_EARLY * len(call_start):
+    if len(early_ns) and len(early_ns) >= FitnessLimits.min_early * len(call_start):
         apart_ns = int(np.median(early_ns))
         evidence = (
             f"{units.count(len(early_ns))} of {units.count(len(call_start))} activities start "
             "before their launch"
         )
-    if apart_ns <= CLOCK_SKEW_NS:
+    if apart_ns <= FitnessLimits.clock_skew_ns:
         return
-    is_long = apart_ns > MIN_SHARE * _length_ns(trace)
+    is_long = apart_ns > FitnessLimits.min_share * _length_ns(trace)
     yield Reason(
         "clocks_do_not_fit",
         f"The clocks of host and device do not match: {evidence}, by {units.brief_ns(apart_ns)} "
@@ -386,14 +374,14 @@ def _idle_window(trace: Trace) -> Iterator[Reason]:
     begin, end = int(windows[0, 0]), int(windows[-1, 1])
     first, last = (int(np.clip(at, begin, end)) for at in (work.start.min(), work.end.max()))
     length_ns = end - begin
-    if first - begin + end - last <= MIN_MAIN_SHARE * length_ns:
+    if first - begin + end - last <= FitnessLimits.min_main_share * length_ns:
         return
     host, kinds = host_columns(trace), host_kinds(trace)
     calls = event_ranges(host, kinds.among("operator", *LAUNCH_KINDS))
     ends = np.array([[begin, first], [last, end]])
     empty = ends[:, 1] - ends[:, 0] - intervals.coverage_within(calls, ends)
     empty_ns = int(empty.sum())
-    if empty_ns <= MIN_MAIN_SHARE * length_ns:
+    if empty_ns <= FitnessLimits.min_main_share * length_ns:
         return
     where = "before the first" if empty[0] >= empty[1] else "after the last"
     yield Reason(

@@ -46,7 +46,8 @@ from timesink.cli.options import (
     without_dashes,
 )
 from timesink.comparison.gate.verdict import Limit
-from timesink.comparison.repeated_runs import DETECT_PCT, Decision, RepeatedChange
+from timesink.comparison.repeated_runs import Decision, RepeatedChange
+from timesink.comparison.thresholds import RepeatedRunsLimits
 from timesink.comparison.turns import LOG_FILE, RecordedTurn, Turns
 from timesink.errors import CollectError, TimesinkError, UnreadableError, UsageError
 from timesink.formats.small_files import last_lines
@@ -105,7 +106,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(sides, "--base-python PY", python, completed="file")
     add_option(sides, "--new-python PY", "Python of the new version", completed="file")
     until = parser.add_argument_group("when to stop")
-    smallest = f"smallest change that matters, in percent (default: {DETECT_PCT:g}%%)"
+    smallest = (
+        f"smallest change that matters, in percent (default: {RepeatedRunsLimits.detect_pct:g}%%)"
+    )
     add_option(until, "--detect PERCENT", smallest, type=_detect)
     add_option(
         until, "--budget TIME", "time for all runs, e.g. 90s or 1h (default: 10min)", type=_seconds
@@ -186,7 +189,7 @@ def _plan_runs(options: argparse.Namespace) -> AbRuns:
         timesink=__version__,
         base=base,
         new=new,
-        detect_pct=options.detect or DETECT_PCT,
+        detect_pct=options.detect or RepeatedRunsLimits.detect_pct,
         budget_s=options.budget or _BUDGET_S,
         seed=time.time_ns() % 10_000 if options.seed is None else options.seed,
         plan=plan,

@@ -194,7 +194,9 @@ def _parsers_of(*complete: str) -> tuple[_Parser, Mapping[str, _Parser]]:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         command.add_argument(
-            "--debug", action="store_true", help="show the Python traceback of an error"
+            "--debug",
+            action="store_true",
+            help="show the traceback of an error, and the limits the answer rests on",
         )
         if name in complete:
             command.description, add_arguments, _ = parts_of(name)
@@ -283,7 +285,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if unknown:
             commands[options.command].error(_why_unknown(unknown))
         debug = options.debug
-        code = parts_of(options.command)[2](options)
+        run = parts_of(options.command)[2]
+        code = _run_noting_limits(run, options) if debug else run(options)
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader of our output left, e.g. `| head`; that is its right.
@@ -295,6 +298,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if debug:
             raise
         return _report_error(error, command)
+    return code
+
+
+def _run_noting_limits(run: _Run, options: argparse.Namespace) -> int:
+    """Run a command, and then say on the standard error which limits its answer rests on."""
+    from timesink.model.limits import consulted_numbers  # noqa: PLC0415 - only --debug asks
+
+    with consulted_numbers() as numbers:
+        code = run(options)
+    sys.stdout.flush()
+    if numbers:
+        print("limits this answer rests on:", file=sys.stderr)
+    for number in numbers:
+        print(f"  {number.place} = {number.value:g}: {number.meaning}", file=sys.stderr)
     return code
 
 

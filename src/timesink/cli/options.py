@@ -291,7 +291,7 @@ def add_actions(
     }
     for action_parser in action_parsers.values():
         # Given before or after the action; the default is that of the command.
-        what = "show the Python traceback of an error"
+        what = "show the traceback of an error, and the limits the answer rests on"
         add_option(action_parser, "--debug", what, default=argparse.SUPPRESS)
     return action_parsers
 

@@ -49,6 +49,7 @@ from timesink.comparison.repeated_runs import TimedRun, timed_runs
 from timesink.comparison.results import Comparison, Pair, Process, Run
 from timesink.comparison.steps.sides import key_findings
 from timesink.comparison.steps.verdict import compare_roles
+from timesink.comparison.thresholds import RankChangesLimits
 from timesink.errors import NotFoundError, TimesinkError, UsageError
 from timesink.model.diagnosis import SIDES
 from timesink.model.schema import HOST_DEVICE
@@ -252,7 +253,7 @@ class _Work(msgspec.Struct, frozen=True):
         """Two runs, and what their sides are called."""
         changes, noted = None, list[str]()
         are_sets = self._are_sets(base, new)
-        large = max(len(base.sources), len(new.sources)) > rank_changes.ALL_PAIRS
+        large = max(len(base.sources), len(new.sources)) > RankChangesLimits.all_pairs
         if are_sets and large:
             # So many ranks that only some of them are compared in full.
             changes, noted = rank_changes.compared_sets(lambda: map(self._ranks, (base, new)))

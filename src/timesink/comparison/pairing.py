@@ -14,13 +14,11 @@ import polars as pl
 
 from timesink.comparison.inputs import stem_of
 from timesink.comparison.results import Pair, Process
+from timesink.comparison.thresholds import PairingLimits
 from timesink.errors import NotFoundError, UsageError
 from timesink.model.units import join_names, natural
 from timesink.output.names import told_apart
 from timesink.recorder.processes import safe_text
-
-MAX_CROSS_PAIRS = 64
-"""Pairs of unlike processes that are all compared; of more, each process has one partner."""
 
 CYCLE_TYPES = ("prefill", "decode", "layer", "generic")
 """Sorts of cycles that can be asked for; `generic` are those whose file names no sort."""
@@ -131,7 +129,7 @@ def _group_members(
 
 def _cross_matches(base: list[Process], new: list[Process], notes: list[str]) -> list[Pair]:
     """Every process with every other, unless that is too many: then each has one partner."""
-    if len(base) * len(new) <= MAX_CROSS_PAIRS:
+    if len(base) * len(new) <= PairingLimits.max_cross_pairs:
         return [Pair("cross", member, other) for member in base for other in new]
     notes.append(
         f"{len(base)} processes of one side and {len(new)} of the other do not meet: they are "

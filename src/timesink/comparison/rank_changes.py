@@ -16,17 +16,18 @@ from timesink.analyses.columns import stack_tables
 from timesink.analyses.communication_calls import ONE_SIDED
 from timesink.analyses.ranks.analysis import RanksAnalysis
 from timesink.analyses.ranks.collectives import GROUP_KEY
-from timesink.analyses.ranks.lateness import MIN_SHARE, SOURCES
+from timesink.analyses.ranks.lateness import SOURCES
 from timesink.analyses.ranks.own_time import ranges_of, the_ranks
-from timesink.analyses.ranks.rank_clusters import MIN_SHARE as LEAST_APART
 from timesink.analyses.ranks.rank_clusters import far_from_usual, step_mean
 from timesink.analyses.ranks.rank_set import RankLayout, RankSet
 from timesink.analyses.ranks.summary import RankSummary
 from timesink.analyses.statistics.mean_changes import mean_changes
-from timesink.analyses.statistics.significance import ALPHA, false_discovery
+from timesink.analyses.statistics.significance import false_discovery
+from timesink.analyses.thresholds import LatenessLimits, RankClustersLimits, SignificanceLimits
 from timesink.comparison.inputs import RunInput
 from timesink.comparison.results import RankChanges, StragglerChange
 from timesink.comparison.steps.verdict import cycle_times, judge_lengths
+from timesink.comparison.thresholds import RankChangesLimits
 from timesink.errors import UnreadableError
 from timesink.model.diagnosis import Component, Diagnosis
 from timesink.model.findings import CAUSES, Cause, Evidence, Straggler
@@ -49,8 +50,6 @@ could not be tested."""
 
 _KIND = ["group_kind", "collective", "dtype", "size_bytes", "group_size"]
 _TESTED = _KIND[1:]
-_MIN_CHANGE = 0.05
-_MIN_OF_STEP = 0.002
 
 
 def collective_changes(base: RankSet, new: RankSet) -> pl.DataFrame:
@@ -73,9 +72,9 @@ def collective_changes(base: RankSet, new: RankSet) -> pl.DataFrame:
     usual = pl.min_horizontal("calls_base", "calls_new")
     step_ns = max(base.analysis.panel.step_ns, 1.0)
     counts = (
-        (pl.col("p_value") < ALPHA)
-        & (more.abs() > _MIN_CHANGE * pl.col("transfer_base_ns"))
-        & (pl.col("change_ns").abs() > _MIN_OF_STEP * step_ns * pl.col("groups"))
+        (pl.col("p_value") < SignificanceLimits.alpha)
+        & (more.abs() > RankChangesLimits.min_change * pl.col("transfer_base_ns"))
+        & (pl.col("change_ns").abs() > RankChangesLimits.min_of_step * step_ns * pl.col("groups"))
     )
     return (
         both.join(_test_changes(base, new), on=_TESTED, how="left", nulls_equal=True)
@@ -166,7 +165,9 @@ def rank_changes(
     beyond, odd = (np.stack(parts) for parts in zip(*judged, strict=True))
     most = np.argmax(np.abs(beyond), axis=0), np.arange(len(numbers))
     apart = beyond[most]
-    is_named = np.isin(numbers, list(named)) & (np.abs(apart) > LEAST_APART * step_ns)
+    is_named = np.isin(numbers, list(named)) & (
+        np.abs(apart) > RankClustersLimits.min_share * step_ns
+    )
     table = pl.DataFrame(
         {
             "rank": numbers,
@@ -269,17 +270,13 @@ def _waiting_shares(calls: pl.DataFrame) -> pl.DataFrame:
 
 STATES = ("new", "worse", "same", "better", "gone")
 
-_WORSE = 1.25
-_THERE = 0.5
-"""Who cost this part of what it costs on the other side was a straggler there as well."""
-
 
 def straggler_changes(base: RankSet, new: RankSet, *, matched: bool) -> tuple[StragglerChange, ...]:
     """Stragglers of both runs; `matched` says that a rank is the same in both of them."""
     before = (
         {straggler.rank: straggler for straggler in base.analysis.stragglers} if matched else {}
     )
-    least = MIN_SHARE * new.analysis.panel.step_ns
+    least = LatenessLimits.min_share * new.analysis.panel.step_ns
     entries: list[tuple[str, Straggler, float, float, int | None]] = []
     taken: set[int] = set()
     for straggler in new.analysis.stragglers:
@@ -291,11 +288,11 @@ def straggler_changes(base: RankSet, new: RankSet, *, matched: bool) -> tuple[St
         elif matched:
             base_ns = _unnamed_cost(base.analysis, straggler.rank)
         state = "same"
-        if counterpart is None and base_ns < _THERE * new_ns:
+        if counterpart is None and base_ns < RankChangesLimits.there * new_ns:
             state = "new"
-        elif new_ns > max(_WORSE * base_ns, base_ns + least):
+        elif new_ns > max(RankChangesLimits.worse * base_ns, base_ns + least):
             state = "worse"
-        elif base_ns > max(_WORSE * new_ns, new_ns + least):
+        elif base_ns > max(RankChangesLimits.worse * new_ns, new_ns + least):
             state = "better"
         base_rank = (
             None if counterpart is None or counterpart.rank == straggler.rank else counterpart.rank
@@ -305,7 +302,7 @@ def straggler_changes(base: RankSet, new: RankSet, *, matched: bool) -> tuple[St
         if straggler.rank not in taken:
             base_ns = _per_step(straggler, base.analysis)
             new_ns = _unnamed_cost(new.analysis, straggler.rank) if matched else 0.0
-            state = "better" if new_ns >= _THERE * base_ns else "gone"
+            state = "better" if new_ns >= RankChangesLimits.there * base_ns else "gone"
             entries.append((state, straggler, base_ns, new_ns, None))
     changes = [
         StragglerChange(
@@ -445,11 +442,6 @@ def _notes(base: RankSet, new: RankSet, layouts: tuple[RankLayout, RankLayout]) 
 
 # -- sets of ranks: which of them are compared in full ---------------------------------------------
 
-ALL_PAIRS = 16
-"""Ranks of a side up to which every rank is compared with itself in full ..."""
-MAX_PAIRS = 8
-"""... and of how many that stand for the others of a larger run."""
-
 
 def may_be_sets(base: RunInput, new: RunInput) -> bool:
     """Whether both sides are several recordings of one run, none of which is open or a table."""
@@ -496,7 +488,11 @@ def representatives(changes: RankChanges) -> list[int]:
         *usual,
     ]
     common = set(changes.common)
-    return sorted([rank for rank in dict.fromkeys(by_interest) if rank in common][:MAX_PAIRS])
+    return sorted(
+        [rank for rank in dict.fromkeys(by_interest) if rank in common][
+            : RankChangesLimits.max_pairs
+        ]
+    )
 
 
 def only_ranks(side: RunInput, ranks: RankSet, chosen: Sequence[int]) -> RunInput:
@@ -521,9 +517,6 @@ def chosen_note(changes: RankChanges, chosen: Sequence[int]) -> str:
 
 # -- new stragglers among the causes of a change, so that a gate, a comment or a page shows them ---
 
-_EXPLAINED = 0.5
-"""A straggler is known already where causes of its process explain this part of its cost."""
-_MAX_RANKS_NAMED = 3
 _STATES = ("new", "worse")
 
 
@@ -548,12 +541,12 @@ def with_stragglers(diagnosis: Diagnosis, changes: RankChanges, *, of_all: bool)
     ]
     left = change - sum(cause.cost_ns for cause in other_causes)
     new: list[Cause] = []
-    for together in late[:_MAX_RANKS_NAMED]:
+    for together in late[: RankChangesLimits.max_ranks_named]:
         first = max(together, key=lambda straggler: straggler.new_ns)
         names = {f"rank {straggler.rank}" for straggler in together}
         explained_ns = sum(cause.cost_ns for cause in other_causes if cause.process in names)
         more = first.new_ns - first.base_ns
-        if explained_ns >= _EXPLAINED * more:
+        if explained_ns >= RankChangesLimits.explained * more:
             continue
         explained = max(min(more, left), 0.0)
         left -= explained

@@ -26,26 +26,18 @@ from msgspec.structs import replace
 from timesink.analyses.statistics.change_points import warm_up
 from timesink.analyses.statistics.robust import trimmed_estimate
 from timesink.analyses.statistics.sequential import (
-    TRIM,
     ChangeEstimate,
     paired_change,
     pairs_until,
     unpaired_change,
 )
 from timesink.analyses.statistics.student_t import t_limit
+from timesink.analyses.thresholds import SequentialLimits
+from timesink.comparison.thresholds import RepeatedRunsLimits
 from timesink.model.diagnosis import PLAIN, SIDES, UNDECIDED
 from timesink.model.intervals import Floats
 from timesink.model.recorded_run import RecordedRun
 
-DETECT_PCT = 1.0
-"""Changes that are to be found, unless asked otherwise."""
-_MIN_CYCLES = 3
-"""A run of fewer says nothing."""
-_MIN_PAIRS_TO_REPORT = 3
-"""Pairs from which on anything is said."""
-MIN_RUNS = 5
-"""Pairs from which on it is decided while runs are made.  Noise may have few levels, so that three
-or four pairs are alike by chance, which no test of their scatter allows for."""
 _LOOKS = {"typical": 4e-3, "fast": 1.5e-3, "mean": 8e-4}
 """Chance of an error at one look, times the number of pairs by then: the first looks, which most
 comparisons end at, may err most.  Looked at after every pair, up to 40 or 160 of them, 0.6 and
@@ -53,17 +45,8 @@ comparisons end at, may err most.  Looked at after every pair, up to 40 or 160 o
 heavier (`benchmarks/ab_accuracy.py calibrate`)."""
 _ONCE = {"typical": 5e-3, "fast": 3e-3, "mean": 2e-3}
 """The same where runs are judged once."""
-_FAST = 0.1
-_SURE = 2.0
-"""Standard errors between what is certain in half of all cases and in 95 of 100, and some more:
-the scatter is an estimate."""
-_DOUBT = 0.05
-_UNEVEN_PCT = 10.0
-"""Runs are not the same whose cycles all in all take so much longer."""
 _WIDEST = math.log(10)
 """An interval that reaches farther says nothing."""
-_INTERLEAVED = 0.8
-"""Part of the runs that has a neighbour of the other side where both ran in turn."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,12 +68,12 @@ class TimedRun:
     @property
     def typical_ns(self) -> float:
         """Mean of its cycles without the outermost tenths."""
-        return trimmed_estimate(self.cycles_ns, TRIM)[0]
+        return trimmed_estimate(self.cycles_ns, SequentialLimits.trim)[0]
 
     @property
     def fast_ns(self) -> float:
         """A tenth of its cycles takes less."""
-        return float(np.quantile(self.cycles_ns, _FAST))
+        return float(np.quantile(self.cycles_ns, RepeatedRunsLimits.fast))
 
     @property
     def mean_ns(self) -> float:
@@ -108,7 +91,7 @@ def timed_runs(recorded: RecordedRun | None, name: str, side: str = "") -> tuple
     overhead, cycles_ns = recorded.overhead, np.array(recorded.plain_ns, dtype=np.float64)
     if recorded.cycles.plain is None:
         cycles_ns = cycles_ns[warm_up(cycles_ns) :]  # older recorders let few pass before
-    if len(cycles_ns) < _MIN_CYCLES:
+    if len(cycles_ns) < RepeatedRunsLimits.min_cycles:
         return ()
     probes_us = [probe for probe in overhead.plain_probe_us[-len(cycles_ns) :] if probe]
     speed_ns = 1000 * float(np.median(probes_us)) if probes_us else None
@@ -177,8 +160,10 @@ class Decision(msgspec.Struct, frozen=True, eq=False):
     def is_uneven(self, allowed_pct: float) -> bool:
         """Whether slow cycles or runs, too rare to be certain of, add more than is allowed."""
         error = self.mean.error_pct or 0.0
-        rare = self.mean.change_pct > max(allowed_pct, t_limit(_DOUBT, 1e6) * error)
-        return rare or self.whole_pct > max(allowed_pct, _UNEVEN_PCT)
+        rare = self.mean.change_pct > max(
+            allowed_pct, t_limit(RepeatedRunsLimits.doubt, 1e6) * error
+        )
+        return rare or self.whole_pct > max(allowed_pct, RepeatedRunsLimits.uneven_pct)
 
     def is_beyond(self, allowed_pct: float | None) -> bool | None:
         """Whether the new side takes more than is allowed; None where that is not decided.
@@ -189,7 +174,7 @@ class Decision(msgspec.Struct, frozen=True, eq=False):
         """
         if allowed_pct is None:
             return {"slower": True, UNDECIDED: None}.get(self.outcome, False)
-        if self.pairs < MIN_RUNS and self.outcome == UNDECIDED and self.pairs:
+        if self.pairs < RepeatedRunsLimits.min_runs and self.outcome == UNDECIDED and self.pairs:
             return None
         if any(figure.certain > 0 and figure.change_pct > allowed_pct for figure in self.figures):
             return True
@@ -200,7 +185,10 @@ class Decision(msgspec.Struct, frozen=True, eq=False):
 
 
 def decide(
-    runs: Sequence[TimedRun], detect_pct: float = DETECT_PCT, *, looking: bool = True
+    runs: Sequence[TimedRun],
+    detect_pct: float = RepeatedRunsLimits.detect_pct,
+    *,
+    looking: bool = True,
 ) -> Decision:
     """What runs of both sides say by now.
 
@@ -220,8 +208,8 @@ def decide(
     ordered = sorted(usable, key=lambda run: run.started_us)
     sides = [[run for run in ordered if run.side == side] for side in SIDES]
     pairs = neighbours(ordered)
-    interleaved = len(pairs) >= _INTERLEAVED * min(map(len, sides))
-    in_turn = interleaved and len(pairs) >= _MIN_PAIRS_TO_REPORT
+    interleaved = len(pairs) >= RepeatedRunsLimits.interleaved * min(map(len, sides))
+    in_turn = interleaved and len(pairs) >= RepeatedRunsLimits.min_pairs_to_report
     number = len(pairs) if in_turn else min(map(len, sides))
     chances = {name: chance / max(number, 1) for name, chance in _LOOKS.items()}
     chances = chances if looking else _ONCE
@@ -244,7 +232,7 @@ def decide(
         detect_pct=detect_pct,
         whole_pct=100 * (overall_ns[1] / overall_ns[0] - 1) if overall_ns[0] else 0.0,
     )
-    if number >= MIN_RUNS or (not looking and _are_enough(sides)):
+    if number >= RepeatedRunsLimits.min_runs or (not looking and _are_enough(sides)):
         decision = replace(decision, outcome=_outcome(decision))
     if decision.outcome == UNDECIDED and len(decision.certain) < 2:
         more = _more_runs(changes["typical"], number, detect_pct, looking=looking)
@@ -254,7 +242,9 @@ def decide(
 
 def _are_enough(sides: Sequence[Sequence[TimedRun]]) -> bool:
     few, many = sorted(map(len, sides))
-    return few >= _MIN_PAIRS_TO_REPORT or (few > 0 and many >= MIN_RUNS)
+    return few >= RepeatedRunsLimits.min_pairs_to_report or (
+        few > 0 and many >= RepeatedRunsLimits.min_runs
+    )
 
 
 def _outcome(decision: Decision) -> str:
@@ -301,7 +291,7 @@ def next_sides(seed: int) -> Iterator[str]:
         yield from (first, second, second, first)
 
 
-def runs_needed(scatter_pct: float, detect_pct: float = DETECT_PCT) -> int:
+def runs_needed(scatter_pct: float, detect_pct: float = RepeatedRunsLimits.detect_pct) -> int:
     """Runs of either side after which a change of this size is found in 95 of 100 cases.
 
     `scatter_pct` is the standard deviation of the change between the two runs of a pair.
@@ -309,7 +299,13 @@ def runs_needed(scatter_pct: float, detect_pct: float = DETECT_PCT) -> int:
     >>> runs_needed(0.5)
     16
     """
-    return pairs_until(scatter_pct, detect_pct, partial(_chance_at, looking=True), MIN_RUNS, _SURE)
+    return pairs_until(
+        scatter_pct,
+        detect_pct,
+        partial(_chance_at, looking=True),
+        RepeatedRunsLimits.min_runs,
+        RepeatedRunsLimits.sure,
+    )
 
 
 # -- one figure ------------------------------------------------------------------------------------
@@ -324,7 +320,7 @@ def _log_figures(runs: Sequence[TimedRun], statistic: str) -> Floats:
 
 
 def _level(values: Floats) -> float:
-    return math.exp(trimmed_estimate(values, TRIM)[0]) if len(values) else 0.0
+    return math.exp(trimmed_estimate(values, SequentialLimits.trim)[0]) if len(values) else 0.0
 
 
 def _change(
@@ -364,7 +360,9 @@ def _more_runs(
     scatter = typical.error_pct * math.sqrt(number)
     # Whichever comes first: nothing is left within the interval, or it is within what matters.
     target = max(change, detect_pct - change)
-    pairs = pairs_until(scatter, target, partial(_chance_at, looking=looking), MIN_RUNS)
+    pairs = pairs_until(
+        scatter, target, partial(_chance_at, looking=looking), RepeatedRunsLimits.min_runs
+    )
     return max(1, pairs - number)
 
 

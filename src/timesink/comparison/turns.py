@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import msgspec
 
 from timesink.comparison.repeated_runs import Decision, TimedRun, decide, next_sides, timed_runs
+from timesink.comparison.thresholds import TurnsLimits
 from timesink.errors import CollectError, TimesinkError
 from timesink.model.diagnosis import SIDES, UNDECIDED
 from timesink.recorder.counter_probes import wanted_counters
@@ -125,16 +126,6 @@ class _StoppedError(Exception):
     """Somebody wants it to end."""
 
 
-_IN_A_ROW = 3
-"""So many failures of a side in order are no accident."""
-_AT_FIRST = 2
-"""So many where no run of the side has worked."""
-
-
-_MIN_PAIRS = 3
-"""Of fewer pairs the interval says nothing."""
-
-
 class Turns(msgspec.Struct):
     """Makes runs of both sides, looks after each pair, and keeps `ab.json` true all the time."""
 
@@ -242,8 +233,10 @@ class Turns(msgspec.Struct):
 
     def _check_failures(self, run: AbRun) -> None:
         worked = self._worked[run.side]
-        at_first = 1 if run.failed == _ENDLESS else _AT_FIRST
-        if any(worked[-_IN_A_ROW:]) or len(worked) < (_IN_A_ROW if any(worked) else at_first):
+        at_first = 1 if run.failed == _ENDLESS else TurnsLimits.at_first
+        if any(worked[-TurnsLimits.in_a_row :]) or len(worked) < (
+            TurnsLimits.in_a_row if any(worked) else at_first
+        ):
             return
         in_a_row = len(worked) - max(
             (n for n, has_worked in enumerate(worked, 1) if has_worked), default=0
@@ -259,7 +252,7 @@ class Turns(msgspec.Struct):
         decision = self._decision()
         if decision is not None:
             typical = decision.typical
-            interval_pct = typical.interval_pct if self.ab.pairs >= _MIN_PAIRS else None
+            interval_pct = typical.interval_pct if self.ab.pairs >= TurnsLimits.min_pairs else None
             look = AbLook(self.ab.pairs, typical.change_pct, interval_pct)
             self.ab = replace(self.ab, history=(*self.ab.history, look))
             self._write()

@@ -17,20 +17,21 @@ from timesink.model.trace import Trace
 from timesink.model.vendors import NVIDIA, is_collective_call
 from timesink.rules.register import catalogue, make_finding
 from timesink.rules.steps import complete_steps, longest_by_name, worst_step
+from timesink.rules.thresholds import CommunicationLimits
 
-MIN_TALKING = 0.1
 DATA_PARALLEL = "DataParallel.forward"
 _MAX_NAMED = 3
 _MAX_EVIDENCE = 16
-_MAX_HIDDEN = 0.1
-"""Of exposed communication: where less can be hidden, overlap is not what to try."""
 _COMPARE = ("compare the steps of {worker} with those of another rank",)
 
 
 def exposed_communication(trace: Trace) -> list[RunFinding]:
     """Time in which ranks talk and nothing is computed."""
     average, steps = average_step(trace), complete_steps(trace)
-    if not average or average["communication_ns"] <= MIN_TALKING * average["total_ns"]:
+    if (
+        not average
+        or average["communication_ns"] <= CommunicationLimits.min_talking * average["total_ns"]
+    ):
         return []
     exposed, total = average["communication_ns"], average["total_ns"]
     if not has_device_work(trace):
@@ -38,13 +39,13 @@ def exposed_communication(trace: Trace) -> list[RunFinding]:
         talking = step_communication(trace).filter("complete")
         hidden = int(talking["overlap_ns"].sum()) / max(1, talking.height)
         exposed = max(exposed - hidden, 0.0)
-        if exposed <= MIN_TALKING * total:
+        if exposed <= CommunicationLimits.min_talking * total:
             return []
     behind = _to_hide_behind(trace)
     much = f"Only {units.brief_ns(behind)} of" if behind else "No"
     few = f" {much} computation is left to overlap it with."
     left = Evidence("step", "computation to overlap with", numbers={"left_us": behind / 1000})
-    is_hidden = behind >= _MAX_HIDDEN * exposed
+    is_hidden = behind >= CommunicationLimits.max_hidden * exposed
     return steps.loss_findings(
         "exposed-communication",
         f"Exposed communication takes {units.brief_ns(exposed)} of {steps.step_phrase} "

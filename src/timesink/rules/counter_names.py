@@ -15,8 +15,8 @@ from timesink.analyses.kernels.peaks import find_peaks
 from timesink.model.data_files import csv_rows
 from timesink.model.units import quantity, unit_of
 from timesink.model.vendors import DEVICE_WORDS, every
+from timesink.rules.thresholds import CounterNamesLimits
 
-_FLOOR = 0.1
 _DATA = Path(__file__).with_name("resources.csv")
 _MAKERS = rf"(?:{DEVICE_WORDS}|device|accelerator)"
 _DEVICE = re.compile(
@@ -63,7 +63,7 @@ class Resource(msgspec.Struct, frozen=True):
     """How a change becomes a share of the capacity: a key of `resources.SCALES`."""
     deduction: str = ""
     """How the load of the process itself is taken off: a key of `resources.TAKEN_OFF`."""
-    floor: float = _FLOOR
+    floor: float = CounterNamesLimits.floor
     """Least share of the capacity that is worth an entry."""
     hurts_from: float | None = None
     """Level below which there is enough left for all, in the unit of the counter."""
@@ -132,7 +132,7 @@ def load_resources() -> tuple[Resource, ...]:
         Resource(
             **{name: row[name] for name in names},
             deduction=row["own"],
-            floor=float(row["floor"] or _FLOOR),
+            floor=float(row["floor"] or CounterNamesLimits.floor),
             hurts_from=float(row["from"]) if row["from"] else None,
             capacity=float(row["capacity"]) if row["capacity"] else None,
         )
@@ -192,8 +192,6 @@ def _process_counter(metrics: list[str], pid: str) -> str | None:
 _HARDWARE = Path(__file__).with_name("hardware.csv")
 _LINK_RATES = Path(__file__).with_name("rates.csv")
 _GIGA = 1e9
-_FILLED = 0.9
-"""Part of the rate of a link that is left for data, beside headers and acknowledgements."""
 
 
 class Hardware(msgspec.Struct, frozen=True):
@@ -236,7 +234,7 @@ def capacity_of(
     fitting = [
         most
         for most, usual in _rates().get(kind, ())
-        if most >= seen and (usual or _FILLED * most <= full <= most)
+        if most >= seen and (usual or CounterNamesLimits.filled * most <= full <= most)
     ]
     return min(fitting, default=seen)
 

@@ -33,25 +33,11 @@ from timesink.model.trace import Device, Trace
 from timesink.model.vendors import NVIDIA, is_allocator_call, waits_for_device
 from timesink.rules.register import make_finding
 from timesink.rules.steps import Steps, complete_steps, longest_by_name, most_by_name
+from timesink.rules.thresholds import DeviceWorkLimits
 
 _MAX_CUT_SHOWN = 4
-MIN_SHARE = 0.02
-"""Part of a step from which on kernels of a kind are a finding."""
-TINY_NS = 5_000
-"""About what one launch costs the host."""
-MIN_TINY = 0.5
-MIN_TINY_PER_STEP = 50
-MIN_COPIES = 0.005
-PINNED_SPEEDUP = 2.0
-"""Copies from pinned memory reach at least twice the rate, and do not block the host."""
-MIN_WAITING = 0.05
-MIN_WAITS_PER_STEP = 10
-"""One or two waits belong to most steps: the loss is printed, the clock is read."""
-NEAR_LIMIT = 0.9
 FIRST_TENSOR_CORES, FIRST_TF32 = 7, 8
 """NVIDIA devices have tensor cores from compute capability 7.0 on."""
-TENSOR_CORE_SPEEDUP = 2.0
-"""What half precision or TF32 gives a large matrix product at the very least."""
 IMAGE_LAYOUT = re.compile(r"nchw\w*(to|2)\w*nhwc|nhwc\w*(to|2)\w*nchw", re.IGNORECASE)
 _MATRIX_KERNEL = re.compile(
     r"gemm|gemv|convol|conv\d|wgrad|dgrad|fprop|winograd|cutlass|scudnn|matmul|_mm", re.IGNORECASE
@@ -68,7 +54,7 @@ def tensor_cores_unused(trace: Trace) -> list[RunFinding]:
         return []
     missed = _missed_kernels(trace, steps)
     per_step = steps.time_of(missed)
-    if per_step <= MIN_SHARE * steps.length_ns:
+    if per_step <= DeviceWorkLimits.min_share * steps.length_ns:
         return []
     all_kernels = int(node_times(trace).kernel_self[call_forest(trace).is_operator].sum())
     tf32 = " Or allow TF32 (torch.set_float32_matmul_precision('high'))."
@@ -85,7 +71,7 @@ def tensor_cores_unused(trace: Trace) -> list[RunFinding]:
         per_step,
         (*operators, *longest_by_name("kernel", missed)),
         {"tf32": tf32 if newest >= FIRST_TF32 else ""},
-        cost_ns=per_step * (1 - 1 / TENSOR_CORE_SPEEDUP),
+        cost_ns=per_step * (1 - 1 / DeviceWorkLimits.tensor_core_speedup),
         kernels=tuple(missed["name"].cast(pl.String).unique()),
     )
 
@@ -118,7 +104,7 @@ def layout_conversions(trace: Trace) -> list[RunFinding]:
     steps = complete_steps(trace)
     kernels = _named_in_steps(trace, steps, IMAGE_LAYOUT.search, "kernel")
     per_step = steps.time_of(kernels)
-    if kernels.is_empty() or per_step <= MIN_SHARE * steps.length_ns:
+    if kernels.is_empty() or per_step <= DeviceWorkLimits.min_share * steps.length_ns:
         return []
     often = units.count_noun(round(kernels.height / steps.count), "kernels")
     return steps.loss_findings(
@@ -149,19 +135,23 @@ def tiny_kernels(trace: Trace) -> list[RunFinding]:
     steps, events = complete_steps(trace), device_columns(trace)
     candidates = []
     for device, host_ns in idle_causes(trace).select("device", "host_ns").rows():
-        if not host_ns >= MIN_SHARE * steps.length_ns * steps.count > 0:
+        if not host_ns >= DeviceWorkLimits.min_share * steps.length_ns * steps.count > 0:
             continue
         kernels = (events["kind"] == "kernel").to_numpy() & (device_numbers(trace) == device)
         rows = np.flatnonzero(kernels)
         rows = rows[steps.hold(events["ts_ns"].to_numpy()[rows])]
-        tiny = rows[events["dur_ns"].to_numpy()[rows] < TINY_NS]
+        tiny = rows[events["dur_ns"].to_numpy()[rows] < DeviceWorkLimits.tiny_ns]
         part = len(tiny) / len(rows) if len(rows) else 0.0
         # What one launch waits for that long is no matter of how many there are.
         gaps = np.diff(idle_ranges(trace)[device], axis=1)
         short_ns = int(gaps[gaps < steps.large_gap_ns].sum())
         lost_ns = min(host_ns, short_ns) / steps.count * part
-        often = len(tiny) >= MIN_TINY_PER_STEP * steps.count
-        if often and part >= MIN_TINY and lost_ns >= MIN_SHARE * steps.length_ns:
+        often = len(tiny) >= DeviceWorkLimits.min_tiny_per_step * steps.count
+        if (
+            often
+            and part >= DeviceWorkLimits.min_tiny
+            and lost_ns >= DeviceWorkLimits.min_share * steps.length_ns
+        ):
             candidates.append((lost_ns, host_ns / steps.count, tiny, len(rows)))
     if not candidates:
         return []
@@ -170,7 +160,7 @@ def tiny_kernels(trace: Trace) -> list[RunFinding]:
         "tiny-kernels",
         f"{units.share(len(tiny), number)} of the kernels "
         f"({units.count(len(tiny) // steps.count)}{steps.a_step}) run less than "
-        f"{units.brief_ns(TINY_NS)}, about the time of a launch. The device waits "
+        f"{units.brief_ns(DeviceWorkLimits.tiny_ns)}, about the time of a launch. The device waits "
         f"{units.brief_ns(waited_ns)} of {steps.step_phrase} for launches.",
         lost_ns,
         most_by_name(
@@ -191,7 +181,7 @@ def pageable_copies(trace: Trace) -> list[RunFinding]:
         return []
     exposed = intervals.subtract(event_ranges(copies), role_ranges(trace)["kernel"])
     exposed_ns = steps.per_step_ns(exposed)
-    if exposed_ns <= MIN_COPIES * steps.length_ns:
+    if exposed_ns <= DeviceWorkLimits.min_copies * steps.length_ns:
         return []
     sizes = trace.lazy("device").select("bytes").collect()["bytes"]
     copies = copies.with_columns(sizes[copies["row"].to_numpy()])
@@ -211,7 +201,7 @@ def pageable_copies(trace: Trace) -> list[RunFinding]:
             total_us=pl.col("dur_ns").sum() / 1000,
             bytes=pl.col("bytes").sum(),
         ),
-        cost_ns=exposed_ns * (1 - 1 / PINNED_SPEEDUP),
+        cost_ns=exposed_ns * (1 - 1 / DeviceWorkLimits.pinned_speedup),
     )
 
 
@@ -224,7 +214,7 @@ def allocator_calls(trace: Trace) -> list[RunFinding]:
     calls = host_columns(trace)[host_names(trace).rows(is_allocator_call)]
     calls = calls.filter(pl.Series(steps.hold(calls["ts_ns"].to_numpy()), dtype=pl.Boolean))
     spent = steps.time_of(calls)
-    if calls.is_empty() or spent <= MIN_COPIES * steps.length_ns:
+    if calls.is_empty() or spent <= DeviceWorkLimits.min_copies * steps.length_ns:
         return []
     spans = event_ranges(calls)
     waited = [
@@ -232,7 +222,7 @@ def allocator_calls(trace: Trace) -> list[RunFinding]:
     ]
     cost = max(waited, default=0.0)
     # Of a whole recording, what begins it is no news unless a device waits for it.
-    if not steps.marked and waited and cost <= MIN_COPIES * steps.length_ns:
+    if not steps.marked and waited and cost <= DeviceWorkLimits.min_copies * steps.length_ns:
         return []
     often = units.count_noun(max(1, round(calls.height / steps.count)), "calls")
     idly = f", {units.brief_ns(cost)} of it with an idle device" if cost else ""
@@ -269,7 +259,10 @@ def many_waits(trace: Trace) -> list[RunFinding]:
     calls = waiting.height / steps.count
     spent = steps.per_step_ns(waiting.select("start_ns", "end_ns").to_numpy())
     cost = min(spent, int(idle["sync_ns"].to_numpy().max()) / steps.count)
-    if calls < MIN_WAITS_PER_STEP or cost < MIN_WAITING * steps.length_ns:
+    if (
+        calls < DeviceWorkLimits.min_waits_per_step
+        or cost < DeviceWorkLimits.min_waiting * steps.length_ns
+    ):
         return []
     return steps.loss_findings(
         "many-waits",
@@ -289,7 +282,7 @@ def many_waits(trace: Trace) -> list[RunFinding]:
 def memory_limit(trace: Trace) -> list[RunFinding]:
     """Peak allocation above nine tenths of the device's memory; one finding for all devices."""
     fullness = pl.col("peak_allocated_bytes") / pl.col("capacity_bytes")
-    possible = fullness.is_between(NEAR_LIMIT, MAX_TIMES_FULL, closed="right")
+    possible = fullness.is_between(DeviceWorkLimits.near_limit, MAX_TIMES_FULL, closed="right")
     near_limit = memory_peaks(trace).filter(pl.col("capacity_bytes") > 0, possible)
     full = near_limit.sort(fullness, descending=True, maintain_order=True).to_dicts()
     if not full:
@@ -297,7 +290,9 @@ def memory_limit(trace: Trace) -> list[RunFinding]:
     worst, many = full[0], len(full) > 1
     used, capacity = worst["peak_allocated_bytes"], worst["capacity_bytes"]
     devices_text = (
-        f", the most of {len(full)} devices above {units.share(NEAR_LIMIT, 1)}" if many else ""
+        f", the most of {len(full)} devices above {units.share(DeviceWorkLimits.near_limit, 1)}"
+        if many
+        else ""
     )
     sizes = ("peak_allocated_bytes", "capacity_bytes", "peak_reserved_bytes")
     return [

@@ -43,14 +43,12 @@ from timesink.rules.register import catalogue, rules_for
 from timesink.rules.replayed import held_up_by, without_queue_gaps
 from timesink.rules.run_findings import find_all, fit_to_run
 from timesink.rules.steps import Steps, complete_steps, longest_by_name
+from timesink.rules.thresholds import EfficiencyLimits
 
-MIN_SAVED = 0.01
-"""Part of a step: what would save less is not told."""
 _MAX_SHOWN = 3
 _REARRANGED = re.compile(r"(?<!conv)(?<!conv_)transpose", re.IGNORECASE)
 _NARROWER = {"fp64": ("fp32",), "fp32": ("tf32_tensor", "bf16_tensor", "fp16_tensor")}
 """Peaks of narrower numbers for products in wide ones: the first that is higher."""
-_MAX_SHARE = 0.5
 _TERA = 1e12
 
 
@@ -118,7 +116,7 @@ class RoofedSteps:
 
     def worth_telling(self, saved_ns: float) -> bool:
         """Whether a sum over all steps is enough of one to speak of it."""
-        return saved_ns >= MIN_SAVED * self.steps.length_ns * self.divisor
+        return saved_ns >= EfficiencyLimits.min_saved * self.steps.length_ns * self.divisor
 
     def many(self, number: float, things: str) -> str:
         """How many of all steps there are in an average one, in words."""
@@ -211,7 +209,7 @@ def time_at_roof(trace: Trace) -> Mapping[str, float]:
             known=pl.col("dur_ns").filter(is_known).sum(),
             left=pl.col("left_ns").sum(),
         )
-        .filter(pl.col("known") > _MAX_SHARE * pl.col("time"))
+        .filter(pl.col("known") > EfficiencyLimits.max_share * pl.col("time"))
     )
     shares = {
         named.texts[code]: min((left + time - modelled_ns) / time, 1.0)
@@ -273,7 +271,7 @@ def wide_products(run: RoofedSteps) -> list[ShorterWork]:
     families = (
         matrix_products.group_by("family")
         .agg(part.alias("narrow"))
-        .filter(pl.col("narrow") < _MAX_SHARE)
+        .filter(pl.col("narrow") < EfficiencyLimits.max_share)
     )
     works = []
     for wide, narrower in _NARROWER.items():
@@ -373,16 +371,12 @@ _ADVICE = {
 _ABOUT_WAITS = ("many-waits", "low-utilisation-sync-bound")
 """Findings that speak of all waits for the device."""
 _Change: TypeAlias = Callable[[Scenario], Scenario | None]
-_NOTICED = 0.005
-"""A saving below this share of a step is none."""
 _IDLE_ANYWAY = {
     "work": "the host is the bottleneck, and the device is idle here anyway",
     "idle": "the device is the bottleneck, and the host waits for it anyway",
     "host": "something else is the bottleneck meanwhile",
     "busy": "other work of the device is the bottleneck",
 }
-BUSY_SHARE = 0.9
-"""A device that works for this part of a step is hardly idle: it is the bottleneck."""
 
 
 @memoize_per_trace
@@ -423,7 +417,7 @@ def proven_findings(trace: Trace, efficiency: Efficiency | None = None) -> tuple
             finding, saved, mean_step_ns, at_most=number >= len(findings), otherwise=otherwise
         )
         if number >= len(findings):
-            if proven_finding.cost_ns < MIN_SAVED * mean_step_ns:
+            if proven_finding.cost_ns < EfficiencyLimits.min_saved * mean_step_ns:
                 continue
             proven_finding = replace(proven_finding, share=proven_finding.cost_ns / mean_step_ns)
         proven_finding = replace(whole_steps.graded(proven_finding), marked=whole_steps.marked)
@@ -502,7 +496,11 @@ def _who_decides(trace: Trace) -> str:
     if idle.is_empty():
         return "work"
     least = int(idle["idle_ns"].to_numpy().min())
-    return "busy" if least < (1 - BUSY_SHARE) * steps.length_ns * steps.count else "work"
+    return (
+        "busy"
+        if least < (1 - EfficiencyLimits.busy_share) * steps.length_ns * steps.count
+        else "work"
+    )
 
 
 def _with_saving(
@@ -520,7 +518,7 @@ def _with_saving(
     if saved is not None:
         # Some changes go further than mending the finding would: then they are the most.
         cost = min(cost, saved) if at_most or entry.get("at_most") else min(saved, mean_step_ns)
-    if saved is not None and cost < _NOTICED * mean_step_ns:
+    if saved is not None and cost < EfficiencyLimits.noticed * mean_step_ns:
         sort = "idle" if entry.get("time") == "idle" else otherwise
         basis = finding.gain_basis if finding.between_ns else ""
         return replace(finding, cost_ns=0.0, gain_basis=basis, no_saving=_IDLE_ANYWAY[sort])

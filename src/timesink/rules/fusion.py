@@ -21,19 +21,11 @@ from timesink.model.arrays import is_run_start
 from timesink.model.findings import Evidence
 from timesink.rules.efficiency import RoofedSteps, ShorterWork, arguments_of
 from timesink.rules.product_shapes import product_of
+from timesink.rules.thresholds import FusionLimits
 
 _Rows: TypeAlias = Mapping[int, Mapping[str, Any]]
 """Calls by their place."""
-_AGAIN = 1.25
-"""Fused attention computes its scores again on the way back: five products for four."""
-_NEAR = 12
-"""Operators from a softmax to the products before and after it, at most."""
 _FUSABLE = frozenset(("elementwise", "normalisation", "copy", "softmax", "reduction"))
-_MIN_HANDED = 2**18
-"""Bytes of a tensor from which on passing it through memory takes time."""
-_ABOUT_ALIKE = 0.02
-_MAX_SPARED = 0.9
-"""Of the bytes of an operator: something is left to read or write."""
 _MAX_SHOWN, _MAX_NAMES = 3, 6
 _SOFTMAX = ("aten::_softmax", "aten::_safe_softmax", "aten::_masked_softmax")
 _SOFTMAX_BACKWARD = ("aten::_softmax_backward_data", "aten::_masked_softmax_backward")
@@ -85,7 +77,7 @@ def attention_not_fused(run: RoofedSteps) -> list[ShorterWork]:
     order = CallsInOrder.of(run)
     named = order.calls["operator"].is_in([*_SOFTMAX, *_SOFTMAX_BACKWARD]).fill_null(value=False)
     places = np.flatnonzero(named.to_numpy() & (order.calls["call"].to_numpy() >= 0))
-    near = np.unique(places[:, None] + np.arange(-_NEAR, _NEAR + 1))
+    near = np.unique(places[:, None] + np.arange(-FusionLimits.near, FusionLimits.near + 1))
     near = near[(near >= 0) & (near < order.calls.height)]
     calls = order.calls.with_row_index("at")[near]
     rows = {row["at"]: row for row in calls.iter_rows(named=True)}
@@ -168,7 +160,7 @@ def _around(order: CallsInOrder, rows: _Rows, place: int) -> _Attention | None:
     if not memory or not at_peak or moved <= other_bytes:
         return None
     is_backward = rows[place]["operator"] in _SOFTMAX_BACKWARD
-    again = _AGAIN if is_backward else 1.0
+    again = FusionLimits.again if is_backward else 1.0
     in_memory = 1e9 * other_bytes / memory / order.run.reached(MEMORY)
     fused = max(again * at_peak / FUSED_REACHES, in_memory, order.run.shortest_ns)
     if fused >= time:
@@ -191,7 +183,7 @@ def _with_scores(
     most = 2 if rows[place]["operator"] in _SOFTMAX_BACKWARD else 1
     places: list[int] = []
     products: list[int] = []
-    for at in range(place + way, place + way * (_NEAR + 1), way):
+    for at in range(place + way, place + way * (FusionLimits.near + 1), way):
         if at not in rows or rows[at]["lane"] != rows[place]["lane"]:
             break
         row = rows[at]
@@ -268,7 +260,7 @@ def unfused_chains(run: RoofedSteps) -> list[ShorterWork]:
     spared[1:] += handed[:-1]
     moved = calls["bytes"].fill_null(0.0).to_numpy()
     part = np.divide(spared, moved, out=np.zeros(len(moved)), where=moved > 0)
-    part = np.minimum(part, _MAX_SPARED)
+    part = np.minimum(part, FusionLimits.max_spared)
     chain = np.cumsum(np.append(True, handed[:-1] == 0)) if len(handed) else handed
     in_chain = part > 0
     in_chain[:-1] |= handed[:-1] > 0
@@ -314,10 +306,10 @@ def _handed_bytes(order: CallsInOrder, first: int, second: int) -> float:
     written = float(sets["written_bytes"][first] or 0.0)
     # Copies, and calls alike, come one after the other for several tensors.
     copies = sets["family"][first] == sets["family"][second] == "copy"
-    if written < _MIN_HANDED or first == second or copies:
+    if written < FusionLimits.min_handed or first == second or copies:
         return 0.0
     for tensor in order.arguments[second].tensors:
-        if tensor.bytes and abs(tensor.bytes - written) <= _ABOUT_ALIKE * written:
+        if tensor.bytes and abs(tensor.bytes - written) <= FusionLimits.about_alike * written:
             return min(tensor.bytes, written)
     return 0.0
 

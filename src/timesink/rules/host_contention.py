@@ -10,10 +10,9 @@ from timesink.model.findings import Evidence, RunFinding
 from timesink.model.trace import Trace
 from timesink.rules.counter_names import resource_of
 from timesink.rules.steps import Steps, complete_steps
+from timesink.rules.thresholds import HostContentionLimits
 
 _RUN_QUEUE = "run_queue"
-_MIN_SAMPLES = 2
-"""One sample may be of a moment."""
 
 
 def cpu_contention(trace: Trace) -> list[RunFinding]:
@@ -69,7 +68,7 @@ def _run_queue_waits(trace: Trace, steps: Steps) -> pl.DataFrame:
         .group_by("counter", "device")
         .agg(mean_pct=pl.col("pct").mean(), most_pct=pl.col("pct").max(), samples=pl.len())
         .filter(
-            pl.col("samples") >= _MIN_SAMPLES,
+            pl.col("samples") >= HostContentionLimits.min_samples,
             pl.col("mean_pct") >= 100 * text.replace_strict(floors, default=1.0),
         )
     )

@@ -33,27 +33,14 @@ from timesink.model.findings import Evidence, RunFinding
 from timesink.model.intervals import IntervalSet
 from timesink.model.trace import Trace
 from timesink.model.vendors import is_collective_call, waits_for_device
-from timesink.rules.communication import MIN_TALKING
 from timesink.rules.device_work import tiny_kernels
 from timesink.rules.register import catalogue
 from timesink.rules.steps import complete_steps, longest_by_name, worst_step
+from timesink.rules.thresholds import CommunicationLimits, IdleLimits
 
-MIN_BETWEEN = 0.1
-MIN_LOADING = 0.05
-"""Data loading, in steps or between them, is a finding from this share of the time on."""
-MIN_UTILISATION = 0.5
-MIN_IDLE = 0.2
-"""The main cause of idle time is named from this part of the steps on."""
-MIN_OPERATOR = 0.3
-"""One operator with this part of a step, while no device works, is the answer by itself."""
-COPY_BOUND_SHARE = 0.25
-"""Copies that take this much of a step, beside kernels, are the reason themselves."""
-_MAX_TIME_DIFFERENCE = 0.01
-"""How far its time may be from that of the table of operators and be called the same."""
 _PUBLIC = re.compile(r"aten::[a-z]\w*")
 """Operators of PyTorch without a leading underscore."""
 _MAX_NAMED = 4
-LOOKED_AT = 50
 _MAX_SHOWN = 3
 
 _ON_DEVICE = ("kernel", "memcpy", "memset")
@@ -123,13 +110,13 @@ def between_steps(trace: Trace) -> list[RunFinding]:
     """Pauses between steps that take over a tenth of the time from the first to the last."""
     between = time_between(trace)
     idle, loading = between.idle_ns, between.parts["data_loader"]
-    if between.share(idle) <= MIN_BETWEEN:
+    if between.share(idle) <= IdleLimits.min_between:
         return []
     did = {part: between.each_ns(ns) for part, ns in between.parts.items() if ns}
     longest = sorted(did, key=lambda part: -did[part])[:2]
     doing = [f"{_HOST_DID[part]} for {units.brief_ns(did[part])}" for part in longest]
     # Data loading has a finding of its own.
-    reported_ns = loading if between.share(loading) > MIN_LOADING else 0
+    reported_ns = loading if between.share(loading) > IdleLimits.min_loading else 0
     numbers = {f"{part}_us": ns / 1000 for part, ns in did.items()}
     return complete_steps(trace).loss_findings(
         "between-steps",
@@ -151,8 +138,8 @@ def data_loading(trace: Trace) -> list[RunFinding]:
     steps, between = complete_steps(trace), time_between(trace)
     waited = average_step(trace).get("data_loader_ns", 0.0)
     fetching = between.parts["data_loader"]
-    inside = waited > MIN_LOADING * steps.length_ns
-    outside = between.share(fetching) > MIN_LOADING
+    inside = waited > IdleLimits.min_loading * steps.length_ns
+    outside = between.share(fetching) > IdleLimits.min_loading
     if not inside and not outside:
         return []
     sentences, shares = [], [waited / steps.length_ns]
@@ -200,9 +187,9 @@ def low_utilisation(trace: Trace) -> list[RunFinding]:
     used = dict(device_utilisation(trace).select("device", "within_steps").rows())
     # Causes that have a rule of their own, where that rule speaks up.
     average, reported_causes = average_step(trace), set()
-    if average["data_loader_ns"] > MIN_LOADING * average["total_ns"]:
+    if average["data_loader_ns"] > IdleLimits.min_loading * average["total_ns"]:
         reported_causes.add("data_loading")
-    if average["communication_ns"] > MIN_TALKING * average["total_ns"]:
+    if average["communication_ns"] > CommunicationLimits.min_talking * average["total_ns"]:
         reported_causes.add("communication")
     if tiny_kernels(trace):
         reported_causes.add("host")
@@ -211,14 +198,14 @@ def low_utilisation(trace: Trace) -> list[RunFinding]:
         number, steps_ns = row["device"], row["steps_ns"]
         if used.get(number) is None or not row["idle_ns"]:
             continue
-        lazy = used[number] < MIN_UTILISATION
-        if not lazy and row["idle_ns"] < MIN_IDLE * steps_ns:
+        lazy = used[number] < IdleLimits.min_utilisation
+        if not lazy and row["idle_ns"] < IdleLimits.min_idle * steps_ns:
             continue
         causes = {cause: row[f"{cause}_ns"] for cause in CAUSES}
         cause = max(causes, key=lambda name: causes[name])
         lost = causes[cause]
         copying = steps_ns - row["idle_ns"] - round(used[number] * steps_ns)
-        if lazy and copying > COPY_BOUND_SHARE * steps_ns and copying > lost:
+        if lazy and copying > IdleLimits.copy_bound_share * steps_ns and copying > lost:
             cause, lost = "copies", copying
         if cause in _BOUND and cause not in reported_causes:
             idle = {"idle": sum(causes.values()), **causes}
@@ -374,7 +361,7 @@ def dominant_operator(trace: Trace) -> list[RunFinding]:
     host_ns, idle = steps.per_step_ns(self_ranges), idle_ranges(trace).values()
     lost = [steps.per_step_ns(intervals.intersect(self_ranges, ranges)) for ranges in idle]
     idle_ns = min(lost, default=host_ns)
-    if idle_ns <= MIN_OPERATOR * steps.length_ns:
+    if idle_ns <= IdleLimits.min_operator * steps.length_ns:
         return []
     calls = units.count_noun(len(operator_nodes), "calls")
     numbers = {"calls": len(operator_nodes), "host_us_per_step": host_ns / 1000}
@@ -384,7 +371,7 @@ def dominant_operator(trace: Trace) -> list[RunFinding]:
     inside = f" (in {public})" if public != name else ""
     how = (
         "by itself"
-        if abs(host_ns - table_ns) <= _MAX_TIME_DIFFERENCE * host_ns
+        if abs(host_ns - table_ns) <= IdleLimits.max_time_difference * host_ns
         else "with its runtime calls"
     )
     return steps.loss_findings(
@@ -458,7 +445,9 @@ def _gaps_by_device(trace: Trace, least: float) -> Iterator[Gaps]:
         inner = intervals.clip(idle, first, last)
         inner = inner[inner[:, 1] - inner[:, 0] >= least]
         if len(inner):
-            inner = inner[np.argsort(inner[:, 0] - inner[:, 1], kind="stable")][:LOOKED_AT]
+            inner = inner[np.argsort(inner[:, 0] - inner[:, 1], kind="stable")][
+                : IdleLimits.looked_at
+            ]
             by_start, by_end = (
                 mine[np.argsort(times[mine], kind="stable")] for times in (work.start, work.end)
             )

@@ -21,20 +21,9 @@ from timesink.model import units
 from timesink.model.findings import KernelAdvice
 from timesink.rules import device_work
 from timesink.rules.register import fit_finding, is_pytorch, make_advice, rules_for
+from timesink.rules.thresholds import DeviceWorkLimits, KernelUseLimits
 
-MIN_PCT = 5.0
-"""Share of a device's time from which a rule speaks."""
-MIN_SOFTMAX_PCT = 3.0
-"""A softmax is only part of what a fused attention kernel saves."""
-MATTERS = 0.1
-"""Share of a part from which something in it is worth a word."""
-USUAL_MULTIPROCESSORS = 100
-"""Of devices that do not say how many they have."""
-IDLE_TENSOR_PCT = 5.0
 _MAX_NAMES = 3
-_MIN_SHARE_OF_TIME = 0.5
-_MIN_LAYERS = 4
-"""Launches of a softmax from which it belongs to layers, not to a loss."""
 _PRODUCTS = {
     "gemm": "matrix products",
     "convolution": "convolutions",
@@ -131,7 +120,7 @@ class DeviceCalls(msgspec.Struct, frozen=True, eq=False):
         total_ns = _total(self.calls)
         return 100 * _total(part) / total_ns if total_ns else 0.0
 
-    def speaks(self, part: pl.DataFrame, least_pct: float = MIN_PCT) -> bool:
+    def speaks(self, part: pl.DataFrame, least_pct: float = KernelUseLimits.min_pct) -> bool:
         return self.share_pct(part) >= least_pct
 
     def advice(
@@ -169,7 +158,7 @@ def tensor_cores_unused(device: DeviceCalls) -> Iterator[KernelAdvice]:
         return
     part = device.calls.filter(
         pl.col("family").is_in(list(_PRODUCTS)),
-        pl.col("tensor_pct") < IDLE_TENSOR_PCT,
+        pl.col("tensor_pct") < KernelUseLimits.idle_tensor_pct,
         pl.col("sm_pct") >= device.low_pct,
         # At the memory roof other units would wait as well.
         (pl.col("dram_pct") < device.high_pct).fill_null(value=True),
@@ -186,7 +175,7 @@ def tensor_cores_unused(device: DeviceCalls) -> Iterator[KernelAdvice]:
         f"cores idle, with SM at {_mean(part, 'sm_pct'):.0f} % of peak.",
         {"images": images if "convolution" in families else ""},
         advice="before_tf32" if major is not None and major < device_work.FIRST_TF32 else "advice",
-        cost_ns=_total(part) * (1 - 1 / device_work.TENSOR_CORE_SPEEDUP),
+        cost_ns=_total(part) * (1 - 1 / DeviceWorkLimits.tensor_core_speedup),
     )
 
 
@@ -198,11 +187,11 @@ def _both_low(device: DeviceCalls) -> pl.DataFrame:
 
 def tiny_kernels(device: DeviceCalls) -> Iterator[KernelAdvice]:
     """Kernels that hardly use anything and are too small to last."""
-    part = _both_low(device).filter(pl.col("dur_ns") < device_work.TINY_NS)
+    part = _both_low(device).filter(pl.col("dur_ns") < DeviceWorkLimits.tiny_ns)
     if not device.speaks(part):
         return
     launches = units.share(_total(part, "weight"), _total(device.calls, "weight"))
-    tiny = units.brief_ns(device_work.TINY_NS)
+    tiny = units.brief_ns(DeviceWorkLimits.tiny_ns)
     optimizer = part.filter(_name_matches(part, _FOREACH) | (pl.col("family") == "optimizer"))
     is_fused = _name_matches(optimizer, _FUSED).any()
     yield device.advice(
@@ -222,10 +211,10 @@ def tiny_kernels(device: DeviceCalls) -> Iterator[KernelAdvice]:
 
 def low_use(device: DeviceCalls) -> Iterator[KernelAdvice]:
     """Kernels that hardly use anything and have too little to do at once."""
-    part = _both_low(device).filter(pl.col("dur_ns") >= device_work.TINY_NS)
+    part = _both_low(device).filter(pl.col("dur_ns") >= DeviceWorkLimits.tiny_ns)
     if not device.speaks(part):
         return
-    limit = device.multiprocessors or USUAL_MULTIPROCESSORS
+    limit = device.multiprocessors or KernelUseLimits.usual_multiprocessors
     enough = "" if device.multiprocessors is None else ", the number of multiprocessors"
     blocks = pl.col("grid_x") * pl.col("grid_y") * pl.col("grid_z")
     few = part.select((blocks < limit).fill_null(value=False)).to_series()
@@ -235,7 +224,9 @@ def low_use(device: DeviceCalls) -> Iterator[KernelAdvice]:
         filled = units.share(_total(part.filter(few)), _total(part))
         sentence += f"; {filled} of that has fewer than {limit} blocks{enough}"
     other_calls = part.filter(~pl.col("family").is_in(list(_PRODUCTS)))
-    fuses = _total(other_calls) >= MATTERS * _total(part) and not _is_compiled(other_calls)
+    fuses = _total(other_calls) >= KernelUseLimits.matters * _total(part) and not _is_compiled(
+        other_calls
+    )
     yield device.advice(
         "low-use",
         part,
@@ -263,7 +254,7 @@ def memory_bound(device: DeviceCalls) -> Iterator[KernelAdvice]:
     tried = ["smaller data types"]
     if other_calls.height and not _is_compiled(other_calls):
         tried.insert(0, "fusion (torch.compile)")
-    if has_full_names and _total(optimizer) >= MATTERS * _total(part):
+    if has_full_names and _total(optimizer) >= KernelUseLimits.matters * _total(part):
         tried.insert(0, "an optimizer in one pass (fused=True)")
     yield device.advice(
         "memory-bound-elementwise",
@@ -279,7 +270,7 @@ def layout_conversions(device: DeviceCalls) -> Iterator[KernelAdvice]:
     part = device.calls.filter(_LAID_OUT)
     if not device.speaks(part):
         return
-    least = MATTERS * _total(part)
+    least = KernelUseLimits.matters * _total(part)
     kinds = [kind for kind in _CONVERSIONS if _total(part.filter(pl.col(kind))) >= least]
     yield device.advice(
         "layout-conversions",
@@ -296,10 +287,10 @@ def attention_not_fused(device: DeviceCalls) -> Iterator[KernelAdvice]:
     if (calls["family"] == "attention").any():
         return
     softmax = calls.filter(pl.col("family") == "softmax", ~_name_matches(calls, _LOG_SOFTMAX))
-    part = softmax.filter(pl.col("weight").sum().over("short_name") >= _MIN_LAYERS)
+    part = softmax.filter(pl.col("weight").sum().over("short_name") >= KernelUseLimits.min_layers)
     launches = _total(part, "weight")
     products = _total(calls.filter(pl.col("family") == "gemm"), "weight")
-    if not device.speaks(part, MIN_SOFTMAX_PCT) or products < 2 * launches:
+    if not device.speaks(part, KernelUseLimits.min_softmax_pct) or products < 2 * launches:
         return
     yield device.advice(
         "attention-not-fused",
@@ -336,7 +327,7 @@ def _mean(part: pl.DataFrame, column: str) -> float:
 
 def _most_of(part: pl.DataFrame, chosen: pl.Series) -> bool:
     """Whether more than half of the time of some calls is of the chosen ones."""
-    return _total(part.filter(chosen)) > _MIN_SHARE_OF_TIME * _total(part)
+    return _total(part.filter(chosen)) > KernelUseLimits.min_share_of_time * _total(part)
 
 
 def _is_compiled(part: pl.DataFrame) -> bool:
@@ -347,7 +338,7 @@ def _is_compiled(part: pl.DataFrame) -> bool:
 def _main_families(part: pl.DataFrame) -> list[str]:
     """Those that matter, the longest first."""
     times = part.group_by("family").agg(pl.col("time").sum()).sort("time", descending=True)
-    matters = pl.col("time") >= MATTERS * pl.col("time").sum()
+    matters = pl.col("time") >= KernelUseLimits.matters * pl.col("time").sum()
     return times.filter(matters)["family"].to_list()
 
 

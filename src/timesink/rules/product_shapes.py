@@ -14,27 +14,10 @@ from timesink.analyses.work.arguments import CallArguments, Tensor
 from timesink.analyses.work.steps import MATRIX, MEMORY
 from timesink.model import units
 from timesink.rules.efficiency import RoofedSteps, ShorterWork, arguments_of
+from timesink.rules.thresholds import ProductShapesLimits
 
-_FAR = 0.5
-"""Of the roof: products that reach more need no reason."""
-_ALIGNED_BYTES = 16
-"""What matrix units load at once: rows have to begin at multiples of it."""
-_FEW_ROWS = 64
-_WEIGHTS = 0.8
-"""Part of the bytes from which on a product reads weights, and little else."""
-_SMALLER = 0.5
-"""Of their bytes is left of weights of 16 bits in 8."""
-_MIN_BYTES = 2
-_LATENCY_NS = 3_000.0
-"""Products that good kernels do in less are over before the device is busy."""
-_MIN_FILLED = 0.8
-_EXPLAINED = 0.4
-_MIN_TILE = 128 * 64
-"""Elements of an output tile from which on a multiprocessor has one at a time."""
 _TILE = re.compile(r"(?:_|tilesize|MT)(\d{2,3})x(\d{2,3})(?=[_x])")
 _SHARED_TILES = re.compile(r"(?i:split_?k|stream_?k)|_SK[1-9]|_GSU(?:[2-9]|1\d)")
-_ROUND = 64
-_LITTLE_MORE = 0.01
 
 
 class Product(msgspec.Struct, frozen=True):
@@ -49,7 +32,7 @@ class Product(msgspec.Struct, frozen=True):
 
     @property
     def is_skinny(self) -> bool:
-        return min(self.m, self.n) < _FEW_ROWS
+        return min(self.m, self.n) < ProductShapesLimits.few_rows
 
     @property
     def weights(self) -> Tensor:
@@ -60,7 +43,7 @@ class Product(msgspec.Struct, frozen=True):
     def multiple(self) -> int:
         """Of how many elements dimensions have to be multiples: those of 16 bytes."""
         size = max(self.a.element_bytes, self.b.element_bytes)
-        return int(_ALIGNED_BYTES / size) if size else 1
+        return int(ProductShapesLimits.aligned_bytes / size) if size else 1
 
     @property
     def odd_sizes(self) -> tuple[int, ...]:
@@ -118,7 +101,7 @@ def _far(run: RoofedSteps) -> pl.DataFrame:
     """Kernels of products that are far below their roof, all of a shape together."""
     mine = run.kernels.filter(pl.col("family") == "gemm", pl.col("roof_ns").is_not_null())
     reached = pl.col("roof_ns").sum().over("set") / pl.col("dur_ns").sum().over("set")
-    return mine.filter(reached < _FAR)
+    return mine.filter(reached < ProductShapesLimits.far)
 
 
 def odd_dimensions(run: RoofedSteps) -> list[ShorterWork]:
@@ -157,14 +140,18 @@ def _pad_size(size: int, multiple: int) -> int:
     >>> _pad_size(30522, 8), _pad_size(3137, 8)
     (30528, 3144)
     """
-    wide = math.ceil(size / _ROUND) * _ROUND
-    return wide if wide <= (1 + _LITTLE_MORE) * size else math.ceil(size / multiple) * multiple
+    wide = math.ceil(size / ProductShapesLimits.round) * ProductShapesLimits.round
+    return (
+        wide
+        if wide <= (1 + ProductShapesLimits.little_more) * size
+        else math.ceil(size / multiple) * multiple
+    )
 
 
 def small_products(run: RoofedSteps) -> list[ShorterWork]:
     """Products that are over before the device is busy."""
     mine, products = _chosen(run, _far(run), lambda *_: True)
-    small = pl.col("roof_ns").sum().over("call") < _LATENCY_NS
+    small = pl.col("roof_ns").sum().over("call") < ProductShapesLimits.latency_ns
     mine = mine.filter(small & (pl.col("call") >= 0))
     lost = float(mine["lost_ns"].sum())
     if not products or not run.worth_telling(lost):
@@ -189,13 +176,15 @@ def few_rows(run: RoofedSteps) -> list[ShorterWork]:
     )
 
     def reads_weights(_: int, product: Product) -> bool:
-        most = product.weights.bytes > _WEIGHTS * (product.a.bytes + product.b.bytes)
+        most = product.weights.bytes > ProductShapesLimits.weights * (
+            product.a.bytes + product.b.bytes
+        )
         # Weights of few bits cannot be made much smaller.
-        is_wide = product.weights.element_bytes >= _MIN_BYTES
+        is_wide = product.weights.element_bytes >= ProductShapesLimits.min_bytes
         return product.is_skinny and product.batch == 1 and most and is_wide
 
     mine, products = _chosen(run, bound, reads_weights)
-    left = pl.max_horizontal(_SMALLER * pl.col("dur_ns"), run.shortest_ns)
+    left = pl.max_horizontal(ProductShapesLimits.smaller * pl.col("dur_ns"), run.shortest_ns)
     mine = mine.with_columns(left_ns=left.clip(upper_bound=pl.col("dur_ns")))
     if mine.is_empty() or not run.worth_telling(float((mine["dur_ns"] - mine["left_ns"]).sum())):
         return []
@@ -237,7 +226,7 @@ def unfilled_waves(run: RoofedSteps) -> list[ShorterWork]:
     for number, code, grid, block in mine.select(key).unique().iter_rows():
         product = product_of(arguments_of(run, number))
         tiling = _kernel_tiling(named.texts[code], product, many, grid, block) if product else None
-        if tiling and tiling.filled < _MIN_FILLED:
+        if tiling and tiling.filled < ProductShapesLimits.min_filled:
             tilings[number, code, grid, block] = tiling
     filled = [
         tilings[row_key].filled if row_key in tilings else None
@@ -247,7 +236,7 @@ def unfilled_waves(run: RoofedSteps) -> list[ShorterWork]:
     mine = mine.filter(pl.col("filled").is_not_null())
     # What is much farther below its roof has another reason.
     reached = pl.col("roof_ns").sum().over("set") / pl.col("dur_ns").sum().over("set")
-    mine = mine.filter(reached > _EXPLAINED * pl.col("filled"))
+    mine = mine.filter(reached > ProductShapesLimits.explained * pl.col("filled"))
     left = pl.max_horizontal("left_ns", pl.col("filled") * pl.col("dur_ns"))
     mine = mine.with_columns(left_ns=left)
     lost = float((mine["dur_ns"] - mine["left_ns"]).sum())
@@ -308,7 +297,7 @@ def _kernel_tiling(
     if match is None or _SHARED_TILES.search(kernel):
         return None
     sizes = int(match[1]), int(match[2])
-    if math.prod(sizes) < _MIN_TILE:
+    if math.prod(sizes) < ProductShapesLimits.min_tile:
         return None
     ways = []
     for down, across in (sizes, sizes[::-1]):

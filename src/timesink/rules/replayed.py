@@ -18,12 +18,8 @@ from timesink.analyses.forest import descendant_mask
 from timesink.analyses.replay.changes import AskedChange
 from timesink.analyses.replay.play import Played
 from timesink.analyses.replay.prediction import operators_around, waiting_calls
-from timesink.analyses.replay.what_if import (
-    PACE_NS,
-    Scenario,
-    apply_change,
-    device_waits,
-)
+from timesink.analyses.replay.what_if import Scenario, apply_change, device_waits
+from timesink.analyses.thresholds import WhatIfLimits
 from timesink.analyses.work.formulas import formula_of
 from timesink.errors import UsageError
 from timesink.model import units
@@ -31,11 +27,9 @@ from timesink.model.findings import Evidence, RunFinding
 from timesink.model.intervals import Ints
 from timesink.model.trace import Trace
 from timesink.model.vendors import is_collective_call, waits_for_device
-from timesink.rules.device_work import MIN_SHARE
 from timesink.rules.steps import Steps, complete_steps
+from timesink.rules.thresholds import DeviceWorkLimits, ReplayedLimits
 
-_MIN_WAITS_PER_STEP = 0.5
-"""Waits of a step: what comes in fewer than every other step is not a part of the loop."""
 _MAX_NAMES = 3
 _FROM_HOST = "HtoD"
 _PRODUCTS = ("gemm", "convolution", "attention")
@@ -49,7 +43,7 @@ def held_up_by(
 ) -> list[RunFinding]:
     """Operators that wait for the device, few times a step, where a step is shorter without."""
     steps, idle = complete_steps(trace), idle_causes(trace)
-    least = MIN_SHARE * steps.length_ns
+    least = DeviceWorkLimits.min_share * steps.length_ns
     waits = any(waits_for_device(name) for name in host_names(trace).texts if name)
     # What is waited for once in a recording is no part of a loop.
     if not steps.marked or not steps.length_ns or idle.is_empty() or not waits:
@@ -119,7 +113,11 @@ def _waits_in_steps(
     total = np.bincount(code, waited, minlength=1) / steps.count
     often = np.bincount(code, minlength=1) / steps.count
     for place in np.argsort(-total, kind="stable").tolist():
-        if total[place] > 0 and calls.names[place] and often[place] >= _MIN_WAITS_PER_STEP:
+        if (
+            total[place] > 0
+            and calls.names[place]
+            and often[place] >= ReplayedLimits.min_waits_per_step
+        ):
             yield calls.names[place], float(total[place]), float(often[place])
 
 
@@ -147,7 +145,7 @@ def without_queue_gaps(scenario: Scenario) -> Scenario:
     graph = scenario.graph
     needs, gap, number = graph.needs.copy(), graph.gap.copy(), np.arange(len(graph))
     follows = (graph.activity >= 0) & (graph.before > 0)
-    gap[follows] = np.minimum(gap[follows], PACE_NS)
+    gap[follows] = np.minimum(gap[follows], WhatIfLimits.pace_ns)
     # A start that needed another stream as well stands between the two.
     needs[(graph.point < 0) & (graph.activity < 0) & (number > 0)] = -1
     return replace(scenario, graph=replace(graph, needs=needs, gap=gap))

@@ -18,10 +18,7 @@ from timesink.model.findings import Evidence, RunFinding
 from timesink.model.intervals import IntervalSet
 from timesink.model.trace import Trace
 from timesink.rules.register import make_finding
-
-MIN_GAP_NS = 1_000_000
-MIN_GAP_SHARE = 0.05
-"""A gap is large when it takes this much of an average step, and at least a millisecond."""
+from timesink.rules.thresholds import StepsLimits
 
 
 class Steps(msgspec.Struct, frozen=True, eq=False):
@@ -38,7 +35,7 @@ class Steps(msgspec.Struct, frozen=True, eq=False):
     @property
     def large_gap_ns(self) -> float:
         """What a gap lasts at least that is large by itself."""
-        return max(MIN_GAP_NS, MIN_GAP_SHARE * self.length_ns)
+        return max(StepsLimits.min_gap_ns, StepsLimits.min_gap_share * self.length_ns)
 
     def per_step_ns(self, ranges: ArrayLike) -> float:
         """How much of an average step the ranges cover; what overlaps counts once."""

@@ -404,7 +404,7 @@ class WatchedSeries:
     def phases(self, lasting: float | None = None) -> list[dict[str, Any]]:
         """Medians of the last seconds, phase by phase.
 
-        `lasting` is the distance below which no shift is an alarm (`LiveLimits.lasting`).
+        `lasting` is the distance below which no shift is an alarm (`LiveAlarmLimits.lasting`).
         """
         table = self.recent_judged()
         if table is None:

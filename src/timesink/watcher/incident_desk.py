@@ -19,7 +19,6 @@ from timesink.watcher.cycles import CycleIntake, WatchedSeries, medians
 from timesink.watcher.expected.live import LiveAlarm
 from timesink.watcher.incidents import (
     EARLY,
-    SAME_S,
     Incident,
     Incidents,
     Likeness,
@@ -35,11 +34,10 @@ from timesink.watcher.journal import Journal, remove_folder
 from timesink.watcher.notices import AlarmCommand
 from timesink.watcher.recordings import OrderedRecording, Recorder
 from timesink.watcher.tasks import WatchTask
+from timesink.watcher.thresholds import IncidentDeskLimits, IncidentsLimits
 
 _MAX_AROUND = 20_000
 _TASK_S = 900.0
-_CALM_S = 10.0
-"""Healthy cycles are recorded so long after the last alarm at the soonest."""
 _WAITS_S, _WAITS_CYCLES = 5.0, 50
 """So long slow cycles may take to come to a workload that has a reference."""
 _ROOMY = 4
@@ -86,7 +84,7 @@ class IncidentDesk:
         self._comparing: tuple[Incident, WatchTask] | None = None
         self._to_compare: list[Incident] = []
         self._around: list[pl.DataFrame] = []
-        self._alarm_s = -_CALM_S
+        self._alarm_s = -IncidentDeskLimits.calm_s
 
     @property
     def is_busy(self) -> bool:
@@ -194,7 +192,7 @@ class IncidentDesk:
         open_incident = self.incidents.open
         if (
             open_incident is not None
-            and (open_incident.last_end_s or alarm.since_s) + SAME_S < alarm.since_s
+            and (open_incident.last_end_s or alarm.since_s) + IncidentsLimits.same_s < alarm.since_s
         ):
             self._close(open_incident, "")
             open_incident = None
@@ -302,7 +300,11 @@ class IncidentDesk:
         """Close the incident that no alarm followed on."""
         incident = self.incidents.open
         since_s = None if incident is None else incident.calm_since_s
-        if incident is not None and since_s is not None and time.monotonic() - since_s > SAME_S:
+        if (
+            incident is not None
+            and since_s is not None
+            and time.monotonic() - since_s > IncidentsLimits.same_s
+        ):
             self._close(incident, "")
 
     def _close(self, incident: Incident, why: str) -> None:
@@ -380,7 +382,7 @@ class IncidentDesk:
 
     def record_healthy(self) -> None:
         """Cycles of a common workload that has no recording."""
-        is_calm = time.monotonic() - self._alarm_s > _CALM_S
+        is_calm = time.monotonic() - self._alarm_s > IncidentDeskLimits.calm_s
         if self.incidents.open is not None or not is_calm or self.recorder.refusal():
             return
         rows, judged = self.series.recent(), self.series.recent_judged()

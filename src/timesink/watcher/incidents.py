@@ -25,15 +25,12 @@ from timesink.watcher.cycles import LEARNING, medians
 from timesink.watcher.expected.live import LiveAlarm
 from timesink.watcher.expected.workload import BATCH, INPUT, OUTPUT
 from timesink.watcher.journal import remove_folder, size_of
+from timesink.watcher.thresholds import IncidentsLimits
 
 # Recordings of healthy cycles: which workloads have one, and which is nearest to another.
 
 EARLY = "early"
 _MAX_KINDS, _MAX_TRIES = 500, 3
-_FIRST_CYCLES = 200
-"""So many tell which workloads are common."""
-_MAX_WORKLOAD_RATIO = 1.5
-"""Workloads that differ by more than this factor are not alike."""
 
 
 class Reference(msgspec.Struct, frozen=True):
@@ -81,14 +78,14 @@ class Likeness(msgspec.Struct, frozen=True):
     @property
     def is_alike(self) -> bool:
         """Whether what differs comes from elsewhere."""
-        return self.same_phase and self.factor <= _MAX_WORKLOAD_RATIO
+        return self.same_phase and self.factor <= IncidentsLimits.max_workload_ratio
 
     @property
     def remark(self) -> str:
         """What to know where workloads differ."""
         if not self.same_phase:
             return f"The nearest reference recording has {self.reference.phase} steps."
-        if self.factor > _MAX_WORKLOAD_RATIO:
+        if self.factor > IncidentsLimits.max_workload_ratio:
             return (
                 f"Workloads differ: {self.column} of the reference differs by a factor of "
                 f"{self.factor:.2g}. Part of the change may come from that."
@@ -148,7 +145,7 @@ class References(msgspec.Struct):
         # Loads may shift between the look and the recording: it is of another kind then.
         done = have | {kind for kind, tries in self._tries.items() if tries >= _MAX_TRIES}
         left = {kind: cycles for kind, cycles in common if kind not in done}
-        if len(have) >= self.most or self._kinds.total() < _FIRST_CYCLES:
+        if len(have) >= self.most or self._kinds.total() < IncidentsLimits.first_cycles:
             return False
         kind = kind_of(phase, workload)
         return 2 * left.get(kind, 0) >= max(left.values(), default=1)
@@ -207,7 +204,7 @@ def _distance(likeness: Likeness) -> tuple[bool, bool, bool, bool, float]:
     of = likeness.reference
     return (
         not likeness.same_phase,
-        likeness.factor > _MAX_WORKLOAD_RATIO,
+        likeness.factor > IncidentsLimits.max_workload_ratio,
         of.is_stale,
         of.is_early,
         likeness.factor,
@@ -229,8 +226,6 @@ def _likeness(reference: Reference, phase: str, workload: Mapping[str, float]) -
 # Incidents: slow cycles from the first alarm to the end of the last, and what was found.
 
 OPEN, CLOSED = "open", "closed"
-SAME_S = 10.0
-"""Alarms that follow each other so closely are one incident."""
 _LISTS = ("causes", "anomalies", "edits", "notes")
 
 

@@ -20,11 +20,8 @@ from timesink.recorder.watch_plan import WatchPlan
 from timesink.watcher.cycles import WatchedProcess
 from timesink.watcher.incidents import Incident
 from timesink.watcher.tasks import WatchTask, patience_s
+from timesink.watcher.thresholds import RecordingsLimits
 
-_TOGETHER_S = 0.6
-"""Ranks get so long to tell their cycles and learn of an order before the cycle it begins with."""
-_PLAIN_S = 2.0
-"""Cycles without the profiler last so long at least: samplers of devices are slow."""
 _RECENT_US = 60_000_000
 _PACKS_S = 600.0
 _NOTES_S = 1.0
@@ -106,7 +103,9 @@ class Recorder(msgspec.Struct):
         ]
         if not recent:
             return "no process sends steps"
-        patience = _PLAIN_S + patience_s(self.plan.cycles + self.plan.plain, cycle_us)
+        patience = RecordingsLimits.plain_s + patience_s(
+            self.plan.cycles + self.plan.plain, cycle_us
+        )
         facts = {
             "folder": str(folder), "pids": [process.pid for process in recent],
             "cycles": self.plan.cycles, "plain": self.plan.plain, "marker": self.plan.marker,
@@ -140,11 +139,12 @@ class Recorder(msgspec.Struct):
         if not capture.ordered and not self._has_left and capture.task.is_ready:
             capture.ordered = True
             counts = [processes[pid].cycles for pid in capture.pids if pid in processes]
-            margin = math.ceil(_TOGETHER_S / max(1e-6 * capture.cycle_us, 1e-6)) + 2
+            margin = math.ceil(RecordingsLimits.together_s / max(1e-6 * capture.cycle_us, 1e-6)) + 2
             at = max(counts) + margin if len(counts) > 1 else None
             order = {
                 "id": capture.number, "what": "record", "cycles": self.plan.cycles,
-                "plain": self.plan.plain, "plain_s": _PLAIN_S if self.plan.plain else 0.0,
+                "plain": self.plan.plain,
+                "plain_s": RecordingsLimits.plain_s if self.plan.plain else 0.0,
                 "at": at, "extras": list(self.plan.extras),
                 "control": str(capture.folder / self.control.name),
             }  # fmt: skip

@@ -45,10 +45,9 @@ from timesink.watcher.journal import Journal, Refused, WatchFolder, obey_command
 from timesink.watcher.notices import MetricsServer, OpenTelemetry, OwnCost, SharedStatus
 from timesink.watcher.recordings import UNTOLD, agent_remarks, notes_in, why_no_cycle
 from timesink.watcher.tasks import WatchTask
+from timesink.watcher.thresholds import SessionLimits
 
 _LOOKS_S = 0.25
-_JUDGES_S = 1.0
-"""While all is usual; each time takes much longer than each cycle."""
 _SEVERAL, _SLOWER = 3, 1.25
 _SERIES_S = 5.0
 _TRIMS_S = 60.0
@@ -64,15 +63,7 @@ _FINISHES_S = 60.0
 _INCIDENTS_SHOWN = 20
 _SHOWN_ROWS = 100
 _NOTES_S = 5.0
-_REFINES = 4
-"""So many times `--learn` cycles, and never fewer than at first, are learned from once more."""
-_SETTLES_S = 0.5
-"""A program is not itself right after a recording."""
-_SILENT_S = 30.0
-"""A thread or process that made no cycle for so long is in no alarm any more."""
 _ANY_SOURCE = ("", "timesink watch")
-_NO_CYCLE_S = 30.0
-"""A program that made none by then is asked why."""
 
 
 class WatchSession:
@@ -226,7 +217,7 @@ class WatchSession:
             why = next((text[len(UNTOLD) :] for text in remarks if text.startswith(UNTOLD)), "")
             text = f"the workload of {units.count(failed)} of {of} could not be read{why}"
             self.remark(text, "workload")
-        late = time.time_ns() // 1000 - self._started_us > 1e6 * _NO_CYCLE_S
+        late = time.time_ns() // 1000 - self._started_us > 1e6 * SessionLimits.no_cycle_s
         if self._cycles or self._is_off:
             self._remarks.pop("no cycle", None)
         elif self._is_ending or late:
@@ -245,7 +236,7 @@ class WatchSession:
         now = time.monotonic()
         self._follow_tasks()
         if self._is_due("look", now, _LOOKS_S):
-            if self._is_due("judge", now, _JUDGES_S) or self._is_unusual():
+            if self._is_due("judge", now, SessionLimits.judges_s) or self._is_unusual():
                 self._take(now)
             self.desk.record_slow()
             is_calm = self.desk.recorder.current is None and self.desk.incidents.open is None
@@ -258,7 +249,7 @@ class WatchSession:
             self._sampler.keep_from(round(1e6 * (time.time() - _COUNTERS_KEPT_S)))
 
     def _follow_tasks(self) -> None:
-        ended = self.desk.follow(_SETTLES_S)
+        ended = self.desk.follow(SessionLimits.settles_s)
         if ended is not None and ended.incident is None:
             self._recorded_s = ended.begun_us / 1e6
         if ended is not None and ended.is_early and self._ready is None:
@@ -286,7 +277,9 @@ class WatchSession:
         self.series.add_counters(self._tail.read())
         if self.desk.remark:
             self.remark(self.desk.remark)
-        if self._judge is not None and (gone := self._judge.end_silent(time.time() - _SILENT_S)):
+        if self._judge is not None and (
+            gone := self._judge.end_silent(time.time() - SessionLimits.silent_s)
+        ):
             self.desk.refresh(self._judge.open_alarms, gone)
         if not (self._is_off or self._is_over):
             self._learn_if_due(now)
@@ -369,7 +362,7 @@ class WatchSession:
             # Agents tell no cycle that the profiler slows; on few cores, whoever packs slows, too.
             in_recording = ends >= current.begun_us / 1e6
             if current.through_us is not None:
-                in_recording &= starts < current.through_us / 1e6 + _SETTLES_S
+                in_recording &= starts < current.through_us / 1e6 + SessionLimits.settles_s
             near |= in_recording
         if PACKS_S and self._learning is not None:
             near |= ends >= self._learning_us / 1e6
@@ -401,7 +394,9 @@ class WatchSession:
         if self._learning is not None or now < self._learns_after_s:
             return
         cycles, since = self._ready or (0, math.inf)
-        more = max(_REFINES * self.plan.learn, self._model.cycles if self._model else 0)
+        more = max(
+            SessionLimits.refines * self.plan.learn, self._model.cycles if self._model else 0
+        )
         if self._judge is None:
             if cycles >= self.plan.learn and now - since >= self.plan.learn_s:
                 self._begin_learning(cycles)

@@ -3,7 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from timesink.comparison.exploration.features import Levels
-from timesink.comparison.exploration.groups import NOTHING_SHARED, distances, sure_differences
+from timesink.comparison.exploration.groups import distances, sure_differences
+from timesink.comparison.thresholds import GroupsLimits
 
 
 def _levels(seed, roles=6, features=5) -> Levels:
@@ -25,7 +26,9 @@ def test_every_pair_is_as_far_as_its_most_different_feature(seed):
         if first != other:
             sure = sure_differences(_row(levels, first), _row(levels, other))[0]
             finite = sure[~np.isnan(sure)]
-            assert apart[first, other] == (finite.max() if finite.size else NOTHING_SHARED)
+            assert apart[first, other] == (
+                finite.max() if finite.size else GroupsLimits.nothing_shared
+            )
 
 
 @given(st.integers(0, 2**32), st.permutations(range(6)))

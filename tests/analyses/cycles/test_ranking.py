@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timesink.analyses.cycles.spans import NEARLY, best_first
+from timesink.analyses.cycles.spans import best_first
+from timesink.analyses.thresholds import SpansLimits
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ def by_definition(left: list[Called]) -> list[Called]:
     ranked = []
     while left:
         most = max(candidate.total_ns for candidate in left)
-        near = [candidate for candidate in left if candidate.total_ns >= NEARLY * most]
+        near = [candidate for candidate in left if candidate.total_ns >= SpansLimits.nearly * most]
         best = max(
             near,
             key=lambda candidate: (

@@ -13,7 +13,7 @@ from msgspec import structs
 import timesink
 from cases import STEP, K, O, R, read
 from rank_sets import as_set
-from timesink.analyses.ranks.clocks import MAX_DRIFT_PPM, align_clocks, correct_times
+from timesink.analyses.ranks.clocks import align_clocks, correct_times
 from timesink.analyses.ranks.rank_set import (
     RankSet,
     ranks_of_traces,
@@ -22,6 +22,7 @@ from timesink.analyses.ranks.rank_set import (
     steps_in_detail,
 )
 from timesink.analyses.ranks.tables import clock_rows, rank_rows
+from timesink.analyses.thresholds import ClocksLimits
 from timesink.answers.analysis.document import analysis_document
 from timesink.answers.analysis.report import analyze_opened
 from timesink.answers.fitness import fitness_sections
@@ -156,7 +157,7 @@ class TestDriftOfClocks:
         ]
         assert sum(clocks["drift_ppm"].to_list() == [0.0, 0.0] for clocks in several) >= 16
         for clocks in several:
-            assert (clocks["drift_uncertainty_ppm"] < MAX_DRIFT_PPM).all()
+            assert (clocks["drift_uncertainty_ppm"] < ClocksLimits.max_drift_ppm).all()
 
     def test_it_is_a_reason_of_the_set(self):
         ranks = as_set({"rank0": rank_trace(0, 0), "rank1": rank_trace(0, 0)})

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from timesink.analyses.statistics.mean_changes import mean_changes
 from timesink.analyses.statistics.robust import without_outliers
-from timesink.analyses.statistics.significance import ALPHA
+from timesink.analyses.thresholds import SignificanceLimits
 
 
 def column(*values: float) -> np.ndarray:
@@ -78,8 +78,8 @@ class TestChanges:
     def test_p_the_interval_and_the_change_tell_the_same(self, base, new, floor):
         changes = mean_changes(column(*base), column(*new), floor=floor)
         low, high, delta = float(changes.low[0]), float(changes.high[0]), float(changes.delta[0])
-        assert (changes.p[0] < ALPHA) == (low > 0 or high < 0)
-        if changes.p[0] < ALPHA:
+        assert (changes.p[0] < SignificanceLimits.alpha) == (low > 0 or high < 0)
+        if changes.p[0] < SignificanceLimits.alpha:
             assert np.sign(low) == np.sign(high) == np.sign(delta) == np.sign(changes.calm_delta[0])
 
     def test_a_floor_is_known_and_not_estimated(self):

@@ -6,12 +6,9 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timesink.comparison.pairing import (
-    MAX_CROSS_PAIRS,
-    Pairing,
-    pair_processes,
-)
+from timesink.comparison.pairing import Pairing, pair_processes
 from timesink.comparison.results import Process
+from timesink.comparison.thresholds import PairingLimits
 
 
 def member(
@@ -166,7 +163,7 @@ def test_hosts_that_do_not_meet_do_not_part_a_process() -> None:
 
 
 def test_a_product_that_explodes_is_cut_and_said() -> None:
-    count = MAX_CROSS_PAIRS // 2
+    count = PairingLimits.max_cross_pairs // 2
     base = [member(100 + n, device=f"GPU {n}") for n in range(count)]
     new = [member(900 - n, device=f"GPU {n}") for n in range(count)]
     pairing = pair_processes(base, new)

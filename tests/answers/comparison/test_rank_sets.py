@@ -15,10 +15,10 @@ from timesink.answers.comparison.gate import comment_md
 from timesink.answers.comparison.gate_result import gate_of
 from timesink.answers.comparison.published_report import comparison_md
 from timesink.answers.comparison.report import ComparisonAnswer
-from timesink.comparison import rank_changes
 from timesink.comparison.gate.verdict import Limit
 from timesink.comparison.inputs import RecordingRef, RunInput
 from timesink.comparison.rank_changes import compare_ranks, may_be_sets
+from timesink.comparison.thresholds import RankChangesLimits
 from timesink.errors import TimesinkError
 from timesink.runtime.engine import Done
 from timesink.sources.recordings import Recording
@@ -41,8 +41,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def slower(runs: Path) -> ComparisonAnswer:
     """As if 4 ranks were many."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rank_changes, "ALL_PAIRS", 3)
-        patch.setattr(rank_changes, "MAX_PAIRS", 2)
+        patch.setattr(RankChangesLimits, "all_pairs", 3)
+        patch.setattr(RankChangesLimits, "max_pairs", 2)
         return timesink.compare(runs / "base", runs / "slow")
 
 
@@ -124,8 +124,8 @@ def test_another_number_of_ranks_is_said_first(
     few: dict[int, Path], monkeypatch: pytest.MonkeyPatch
 ):
     # As if 3 ranks were many: what is said of single ones does not matter here.
-    monkeypatch.setattr(rank_changes, "ALL_PAIRS", 2)
-    monkeypatch.setattr(rank_changes, "MAX_PAIRS", 1)
+    monkeypatch.setattr(RankChangesLimits, "all_pairs", 2)
+    monkeypatch.setattr(RankChangesLimits, "max_pairs", 1)
     comparison = timesink.compare(few[2], few[3])
     assert comparison.diagnosis is not None
     assert comparison.diagnosis.verdict == "incomparable"
@@ -149,7 +149,7 @@ def test_a_folder_of_several_runs_is_no_set():
 
 
 def test_an_engine_that_cannot_work_is_an_error(runs: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(rank_changes, "ALL_PAIRS", 3)
+    monkeypatch.setattr(RankChangesLimits, "all_pairs", 3)
 
     class NoEngine:
         name = "none"

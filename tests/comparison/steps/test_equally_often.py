@@ -6,7 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timesink.comparison.steps.recorded_events import EQUALLY_OFTEN, equally_often
+from timesink.comparison.steps.recorded_events import equally_often
+from timesink.comparison.thresholds import RecordedEventsLimits
 
 CALLS = st.floats(0, 1e6)
 
@@ -26,4 +27,6 @@ def test_it_is_the_same_from_both_sides(base: float, new: float) -> None:
 
 @given(CALLS)
 def test_a_small_part_does_not_matter(calls: float) -> None:
-    assert equally_often(np.array([calls]), np.array([calls * (1 + EQUALLY_OFTEN / 2)])).all()
+    assert equally_often(
+        np.array([calls]), np.array([calls * (1 + RecordedEventsLimits.equally_often / 2)])
+    ).all()

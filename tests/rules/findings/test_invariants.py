@@ -15,9 +15,9 @@ from timelines import RECORDINGS, patient, recording, trace_of
 from timesink.analyses.device_idle import idle_causes
 from timesink.analyses.steps import average_step
 from timesink.model.trace import Device, Trace
-from timesink.rules import device_work
 from timesink.rules.run_findings import find_all
 from timesink.rules.steps import complete_steps
+from timesink.rules.thresholds import DeviceWorkLimits
 
 IDLE_RULES = ("low-utilisation-", "tiny-kernels", "many-waits", "large-gaps", "data-loading")
 NOT_IDLE = "low-utilisation-copy-bound"
@@ -102,9 +102,9 @@ def check(trace: Trace) -> None:
 def test_shares_and_gains_of_random_runs(trace: Trace):
     with pytest.MonkeyPatch.context() as patch:
         # A few events are enough to speak up.
-        patch.setattr(device_work, "MIN_TINY_PER_STEP", 1)
-        patch.setattr(device_work, "TINY_NS", 5 * SCALE)
-        patch.setattr(device_work, "MIN_WAITS_PER_STEP", 1)
+        patch.setattr(DeviceWorkLimits, "min_tiny_per_step", 1)
+        patch.setattr(DeviceWorkLimits, "tiny_ns", 5 * SCALE)
+        patch.setattr(DeviceWorkLimits, "min_waits_per_step", 1)
         check(trace)
 
 

@@ -20,16 +20,10 @@ from timesink.analyses.cycles.marks import (
     type_of_name,
 )
 from timesink.analyses.cycles.python_calls import LONGER, SELDOM, anchored_cycles, python_calls
-from timesink.analyses.cycles.spans import (
-    MIN_REPEATS,
-    Cycles,
-    Timed,
-    best_first,
-    host_spans,
-    spans_of,
-)
 from timesink.analyses.cycles.spans import SCHEMA as CYCLE_SCHEMA
+from timesink.analyses.cycles.spans import Cycles, Timed, best_first, host_spans, spans_of
 from timesink.analyses.steps import bounds_of, find_steps, step_names, until_device_work
+from timesink.analyses.thresholds import AnnotationsLimits, SpansLimits
 from timesink.model import units
 from timesink.model.intervals import Ints, union_starts
 from timesink.model.schema import BUSY_KINDS
@@ -65,7 +59,6 @@ def _events(trace: Trace, chosen: pl.Expr, *, on_device: bool) -> pl.DataFrame:
     )
 
 
-_WORTH_A_WORD = 0.05
 _NO_WORK = ("annotation", "trace", "instant", "overhead")
 
 
@@ -91,7 +84,7 @@ def work_in(
         events[part["row"].to_numpy()] = high - low
     coverage = min(1.0, float(events.sum()) / total) if total else 1.0
     marked_pids = set(spans["pid"].unique())
-    enough = _WORTH_A_WORD * sum(map(len, starts.values()))
+    enough = AnnotationsLimits.worth_a_word * sum(map(len, starts.values()))
     elsewhere = [
         pid for pid, times in starts.items() if pid not in marked_pids and len(times) >= enough
     ]
@@ -236,8 +229,6 @@ def families(rows: pl.DataFrame) -> list[Family]:
     ]
 
 
-_PART_SLACK = 0.5
-"""A part whose length is off the usual by less than this share of it is taken as a whole cycle."""
 _CLOSES = re.compile(r"Optimizer\.step|optimizer[._]step|lr_scheduler", re.IGNORECASE)
 """Marks that come last in their unit; all others come first."""
 
@@ -272,7 +263,7 @@ def from_mark_to_mark(
         first, last = int(worked[0]), int(worked[-1])
         typical = float(np.median(np.diff(cuts))) if len(cuts) > 1 else 0.0
         rest = cuts[0] - first if last_in_cycle else last - cuts[-1]
-        if abs(rest - typical) <= _PART_SLACK * typical:
+        if abs(rest - typical) <= AnnotationsLimits.part_slack * typical:
             cuts = [first, *cuts] if last_in_cycle else [*cuts, last]
         bounds = np.array(cuts, dtype=np.int64)
         parts.append(spans_of(str(pid), marks["name"][0], bounds[:-1], bounds[1:]))
@@ -284,12 +275,6 @@ def mark_note(name: str) -> str:
     """What to say of cycles from mark to mark."""
     where = "end to end" if closes(name) else "start to start"
     return f"{name!r} does not cover a step: steps run from {where}"
-
-
-COVERING = 0.7
-"""An annotation that holds this share of the recorded work spans the unit."""
-_IRREGULAR = 0.5
-"""Marks whose distances spread more than this, relative to their mean, do not beat time."""
 
 
 def repeated_annotation(trace: Trace) -> Cycles | None:
@@ -319,7 +304,8 @@ def repeated_annotation(trace: Trace) -> Cycles | None:
     even = [
         family
         for family in candidates
-        if family.count >= MIN_REPEATS and family.irregularity <= _IRREGULAR
+        if family.count >= SpansLimits.min_repeats
+        and family.irregularity <= AnnotationsLimits.irregular
     ]
     if not even:
         return None
@@ -334,9 +320,9 @@ def lone_annotation(trace: Trace) -> Cycles | None:
     candidates = [
         family
         for family in families_of(trace, on_device=False)
-        if family.count < MIN_REPEATS
+        if family.count < SpansLimits.min_repeats
         and is_unit_name(family.name)
-        and work_share(trace, [family], on_device=False) >= COVERING
+        and work_share(trace, [family], on_device=False) >= AnnotationsLimits.covering
     ]
     if not candidates:
         return None
@@ -358,18 +344,18 @@ def _covering_units(
     prefill_by_name = np.array([type_of_name(family.name) == "prefill" for family in families])
     of_process = work_by_process(trace, on_device=on_device)
     for place, main in enumerate(families):
-        if main.count < MIN_REPEATS:
+        if main.count < SpansLimits.min_repeats:
             continue
-        seldom = (count >= MIN_REPEATS) & (count <= SELDOM * main.count)
+        seldom = (count >= SpansLimits.min_repeats) & (count <= SELDOM * main.count)
         beside = prefill_by_name | (seldom & (mean > LONGER * main.mean_ns))
         beside[place] = False
         total = sum(of_process.get(pid, 0) for pid in main.events["pid"].unique())
-        if main.work + work[beside].sum() < COVERING * total:
+        if main.work + work[beside].sum() < AnnotationsLimits.covering * total:
             continue
         neighbours = (families[n] for n in np.flatnonzero(beside).tolist())
         prefills = [other for other in neighbours if not _meet(other, main)]
         share = work_share(trace, [main, *prefills], on_device=on_device)
-        if share >= COVERING:
+        if share >= AnnotationsLimits.covering:
             yield main, prefills, share
 
 
@@ -416,10 +402,6 @@ def told_by_passes(trace: Trace, cycles: Cycles) -> Cycles:
     return replace(cycles, table=table)
 
 
-SPARSE = 0.1
-"""A mark that lasts for less of the time only marks a place in its cycle."""
-
-
 def named_mark(trace: Trace, marker: str) -> Cycles | None:
     """Cycles as the named mark gives them; None where the recording has no such event.
 
@@ -444,7 +426,7 @@ def named_mark(trace: Trace, marker: str) -> Cycles | None:
             (family,) = families(rows)
             often = units.count_noun(family.count, "times")
             reason = f"chosen with --marker; {family.name!r} was recorded {often}"
-            if family.coverage >= SPARSE or family.count == 1:
+            if family.coverage >= AnnotationsLimits.sparse or family.count == 1:
                 spans = with_spans(family.events)
                 return Cycles(spans, "marker", family.name, 1.0, reason, (), on_device)
             return from_mark_to_mark(trace, family, 1.0, reason, on_device=on_device)

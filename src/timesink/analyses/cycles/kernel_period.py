@@ -13,9 +13,10 @@ import polars as pl
 from msgspec import structs
 
 from timesink.analyses.cycles.kernel_sequence import KernelSequence, kernel_sequences
-from timesink.analyses.cycles.spans import MIN_REPEATS, Candidate, Cycles, period_ns, spans_of
+from timesink.analyses.cycles.spans import Candidate, Cycles, period_ns, spans_of
 from timesink.analyses.kernels.join_alignment import common_lengths
 from timesink.analyses.names import short_kernel_name
+from timesink.analyses.thresholds import KernelPeriodLimits, SpansLimits
 from timesink.model import units
 from timesink.model.arrays import densify
 from timesink.model.intervals import Flags, Floats, Ints
@@ -46,8 +47,6 @@ def likeness_by_lag(symbol: Ints) -> Floats:
 
 
 _COMPARED, _LONGEST_PART = 8, 4_000
-_WEIGHT_OF_TIME = 0.5
-"""Half of a symbol's weight is its share of the time, half is that it is one symbol of many."""
 
 
 class Cut(msgspec.Struct, frozen=True, eq=False):
@@ -97,7 +96,10 @@ def symbol_weights(symbol: Ints, length: Ints) -> Floats:
     time = np.bincount(symbol, weights=length, minlength=size)
     equal_share = (counts > 0) / max(int((counts > 0).sum()), 1)
     share = time / max(float(time.sum()), 1.0)
-    return _WEIGHT_OF_TIME * share + (1 - _WEIGHT_OF_TIME) * equal_share
+    return (
+        KernelPeriodLimits.weight_of_time * share
+        + (1 - KernelPeriodLimits.weight_of_time) * equal_share
+    )
 
 
 def _in_next_part(part: Ints, code: Ints, size: int) -> tuple[Ints, Ints, Ints]:
@@ -137,31 +139,27 @@ def in_order(symbol: Ints, cuts: Ints) -> float:
 
 # Ways to cut a kernel sequence: where kernels come evenly, and every so many places.
 
-LIKE_ITSELF = 0.5
-"""A lag after which this share of the symbols is met again may be the period."""
-_MAX_LAGS = 8
-_LONGEST_ROW = 8
-"""Kernels in a row that may mark a cycle together: one, two, four or so many."""
-_UNEVEN = 0.6
-"""Marks whose distances spread more than this, relative to their mean, are not tried."""
-
 
 def possible_cuts(symbol: Ints, weight: Floats, likeness: Floats) -> list[Cut]:
     """Every way to cut that is worth a look; `weight` by symbol, `likeness` by lag."""
     # Cut every so many places, as the spectrum says: where the sequence is most like itself, peaks
     # only, the shortest of equals first.
     inner = likeness[1:-1]
-    peak = (inner >= likeness[:-2]) & (inner >= likeness[2:]) & (inner >= LIKE_ITSELF)
+    peak = (
+        (inner >= likeness[:-2])
+        & (inner >= likeness[2:])
+        & (inner >= KernelPeriodLimits.like_itself)
+    )
     lags = np.flatnonzero(peak) + 1 if len(likeness) >= 4 else np.zeros(0, dtype=np.intp)
     order = np.lexsort((lags, -np.round(likeness[lags], 2)))
     cuts: list[Cut] = []
-    for lag in lags[order][:_MAX_LAGS].tolist():
+    for lag in lags[order][: KernelPeriodLimits.max_lags].tolist():
         # From the first place that keeps to it.
         settled = np.flatnonzero(symbol[:-lag] != symbol[lag:])
         calm = settled[settled < len(symbol) // 4]
         first = int(calm[-1]) + 1 if len(calm) else 0
         places = np.arange(first, len(symbol) + 1, lag)
-        if len(places) > MIN_REPEATS:
+        if len(places) > SpansLimits.min_repeats:
             cuts.append(cut_at(symbol, weight, places, 0))
     return [*_by_marks(symbol, weight), *cuts]
 
@@ -176,15 +174,17 @@ def _by_marks(symbol: Ints, weight: Floats) -> list[Cut]:
         counts = np.bincount(code)
         order = np.argsort(code, kind="stable")
         ends = np.cumsum(counts)
-        for mark in np.flatnonzero((counts >= MIN_REPEATS) & (counts <= len(symbol) // 2)):
+        for mark in np.flatnonzero(
+            (counts >= SpansLimits.min_repeats) & (counts <= len(symbol) // 2)
+        ):
             places = order[ends[mark] - counts[mark] : ends[mark]]
             apart = np.diff(places)
             key = (len(places), int(places[0]), int(places[-1]))
-            if key in tried or apart.std() > _UNEVEN * apart.mean():
+            if key in tried or apart.std() > KernelPeriodLimits.uneven * apart.mean():
                 continue
             tried.add(key)
             cuts.append(cut_at(symbol, weight, places, row))
-        if row == _LONGEST_ROW or len(code) <= row:
+        if row == KernelPeriodLimits.longest_row or len(code) <= row:
             return cuts
         pair = code[:-row] * (int(code.max()) + 1) + code[row:]
         code, row = np.unique(pair, return_inverse=True)[1], 2 * row
@@ -192,14 +192,8 @@ def _by_marks(symbol: Ints, weight: Floats) -> list[Cut]:
 
 HOLDS, COVERS = 0.75, 0.5
 """A pattern that holds less well, or for less of the sequence, is not one."""
-IN_ORDER = 0.87
-"""Share of the kernels of a cycle that come in the same order in the next; chance gives 0.8."""
-_NEARLY = 0.9
-"""A way to cut whose score is this share of another's is about as good."""
 _EXTRA_SYMBOLS, _EXTRA_TIME = 2, 0.005
 """Kinds of kernels, or share of the time, that a longer period must account for to be taken."""
-_WASTE = 0.2
-"""Cycles that leave out more than this share of one at the beginning are begun elsewhere."""
 
 
 def that_hold(cuts: list[Cut], symbol: Ints) -> list[Cut]:
@@ -212,7 +206,7 @@ def that_hold(cuts: list[Cut], symbol: Ints) -> list[Cut]:
     for cut in sorted(repeating, key=lambda cut: -cut.score):
         if cut.parts not in order:
             order[cut.parts] = in_order(symbol, cut.cuts)
-    return [cut for cut in repeating if order[cut.parts] >= IN_ORDER]
+    return [cut for cut in repeating if order[cut.parts] >= KernelPeriodLimits.in_order]
 
 
 def _widest_needed(cuts: list[Cut], time: Floats) -> Cut:
@@ -221,7 +215,7 @@ def _widest_needed(cuts: list[Cut], time: Floats) -> Cut:
     Layers repeat inside of a step, but embedding, sampling and copies come once per step only.
     """
     best = max(cut.score for cut in cuts)
-    good = [cut for cut in cuts if cut.score >= _NEARLY * best]
+    good = [cut for cut in cuts if cut.score >= KernelPeriodLimits.nearly * best]
     good.sort(key=lambda cut: (-cut.parts, -cut.score))
     chosen = good[0]
     for cut in good[1:]:
@@ -241,7 +235,7 @@ def best_phase(sequence: KernelSequence, cuts: list[Cut]) -> Cut:
         first = int(cut.cuts[0])
         places = cut.cuts[(cut.cuts > 0) & (cut.cuts < len(sequence))]
         idle = sequence.start[places] - sequence.end[places - 1]
-        wastes = first > _WASTE * len(sequence) / cut.parts
+        wastes = first > KernelPeriodLimits.waste * len(sequence) / cut.parts
         return (not wastes, float(np.median(idle)) if len(idle) else 0.0, -first)
 
     return max(cuts, key=waited)
@@ -253,8 +247,6 @@ def best_phase(sequence: KernelSequence, cuts: list[Cut]) -> Cut:
 # other part, kernel for kernel, and there are only a few different ones.
 
 MIN_PARTS, MAX_KINDS = 6, 4
-NEARLY_ALL = 0.9
-"""Share of the parts that must be like another one."""
 _SEED = 20240229
 
 
@@ -275,21 +267,13 @@ def kinds_of_parts(symbol: Ints, cuts: Ints) -> Ints:
 # a row, that come once per cycle) and lags after which the power spectrum says it repeats.  Every
 # way to cut is checked against the whole sequence; a run of layers is not the step around it.
 
-MIN = 12
-"""Fewer kernels than this show no pattern."""
 LONGEST = 60_000
 """Places of a sequence that are looked at to find the pattern; it is then followed to the end."""
-EXACT = 0.95
-"""A pattern that holds this well needs no other explanation."""
-_PAUSE = 5.0
-"""A cycle does not last over a pause of so many typical cycles."""
-_MIN_KERNEL_SHARE = 0.8
-"""A last cycle with fewer kernels than this share of the usual was cut by the recording."""
 
 
 def periodic(sequence: KernelSequence) -> Cycles | None:
     """The sequence as cycles; None where it has no period."""
-    if len(sequence) < MIN or (sequence.symbol == sequence.symbol[0]).all():
+    if len(sequence) < KernelPeriodLimits.min or (sequence.symbol == sequence.symbol[0]).all():
         return None
     symbol = sequence.symbol[:LONGEST]
     length = (sequence.end - sequence.start)[:LONGEST]
@@ -297,7 +281,7 @@ def periodic(sequence: KernelSequence) -> Cycles | None:
     likeness = likeness_by_lag(symbol)
     cuts = possible_cuts(symbol, weight, likeness)
     holding = that_hold(cuts, symbol)
-    if not any(cut.sameness * cut.order >= EXACT for cut in holding):
+    if not any(cut.sameness * cut.order >= KernelPeriodLimits.exact for cut in holding):
         mixed = _mixture_cycles(sequence, cuts, likeness)
         if mixed is not None or not holding:
             return mixed
@@ -307,7 +291,8 @@ def periodic(sequence: KernelSequence) -> Cycles | None:
     same_period = [
         cut
         for cut in holding
-        if abs(cut.parts - chosen.parts) <= 1 and cut.score >= _NEARLY * chosen.score
+        if abs(cut.parts - chosen.parts) <= 1
+        and cut.score >= KernelPeriodLimits.nearly * chosen.score
     ]
     return _cycles_of_cut(sequence, best_phase(sequence, same_period), likeness)
 
@@ -349,7 +334,7 @@ def _is_mixture(symbol: Ints, cuts: Ints) -> bool:
     if (
         len(kinds) < MIN_PARTS
         or not 1 < len(shared) <= MAX_KINDS
-        or int(counts[shared].sum()) < NEARLY_ALL * len(kinds)
+        or int(counts[shared].sum()) < KernelPeriodLimits.nearly_all * len(kinds)
     ):
         return False
     parts = [int(np.argmax(kinds == kind)) for kind in shared.tolist()]
@@ -372,17 +357,17 @@ def _cycles_of_cut(sequence: KernelSequence, cut: Cut, likeness: Floats) -> Cycl
     reach = np.maximum.accumulate(sequence.end)[last_of_part]
     end = np.append(start[1:], reach[-1])
     typical = float(np.median(np.diff(start)))
-    end = np.where(end - start > _PAUSE * typical, reach, end)
+    end = np.where(end - start > KernelPeriodLimits.pause * typical, reach, end)
     notes = []
     kernels = np.diff(np.append(places, len(sequence)))
-    if kernels[-1] < _MIN_KERNEL_SHARE * np.median(kernels[:-1]):
+    if kernels[-1] < KernelPeriodLimits.min_kernel_share * np.median(kernels[:-1]):
         start, end = start[:-1], end[:-1]
         notes.append("the incomplete last step is left out")
     if places[0]:
         before = units.count_noun(int(places[0]), "kernels")
         notes.append(f"{before} before the first step belong to no step")
     lag = round(float(np.median(kernels[:-1])))
-    agrees = lag < len(likeness) and float(likeness[lag]) >= LIKE_ITSELF
+    agrees = lag < len(likeness) and float(likeness[lag]) >= KernelPeriodLimits.like_itself
     anchor = sequence.names[int(sequence.symbol[places[0]])]
     same = ", confirmed by its spectrum" if agrees else ""
     reason = f"the kernel sequence repeats every {lag} kernels{same}"
@@ -403,7 +388,7 @@ def inner_period(sequence: KernelSequence, cycles: Cycles) -> Candidate | None:
     inner = periodic(
         structs.replace(sequence, symbol=symbol, start=begins, end=sequence.end[inside])
     )
-    if inner is None or inner.count < MIN_REPEATS:
+    if inner is None or inner.count < SpansLimits.min_repeats:
         return None
     # The first kernel that comes just once in each part, so that its name alone marks them.
     bounds = [inner.table["start_ns"][0], inner.table["end_ns"][-1]]
@@ -444,7 +429,7 @@ def _of_all_streams(cycles: Cycles, main: KernelSequence, every: KernelSequence)
     Layers may repeat on the main stream while a batch is copied on another, once per step.
     """
     wider = periodic(every) if len(every) > len(main) else None
-    if wider is None or wider.count < MIN_REPEATS:
+    if wider is None or wider.count < SpansLimits.min_repeats:
         return cycles
     many = round(cycles.count / wider.count)
     is_multiple = many > 1 and abs(cycles.count - many * wider.count) <= many

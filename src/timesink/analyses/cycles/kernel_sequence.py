@@ -17,6 +17,7 @@ from timesink.analyses.columns import (
     start_and_end,
 )
 from timesink.analyses.links import link_launches
+from timesink.analyses.thresholds import KernelSequenceLimits
 from timesink.model.intervals import Ints
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
@@ -37,10 +38,6 @@ def launching_process(trace: Trace) -> pl.Series:
     )
     usual = pl.col("caller").drop_nulls().mode().sort().first().over("own")
     return candidates.select(pl.coalesce("caller", usual, "own")).to_series()
-
-
-_MAIN_STREAM = 0.5
-"""A stream with this share of a device's work shows the order of it; else all streams together."""
 
 
 class KernelSequence(msgspec.Struct, frozen=True, eq=False):
@@ -74,7 +71,10 @@ def kernel_sequences(trace: Trace, *, every_stream: bool = False) -> Iterator[Ke
         busiest = events.group_by("device").len().sort("len", "device")["device"][-1]
         mine = events.filter(pl.col("device") == busiest)
         streams = mine.group_by("stream").len().sort("len", "stream")
-        if not every_stream and streams["len"][-1] >= _MAIN_STREAM * mine.height:
+        if (
+            not every_stream
+            and streams["len"][-1] >= KernelSequenceLimits.main_stream * mine.height
+        ):
             mine = mine.filter(pl.col("stream") == streams["stream"][-1])
         symbol, names = encode(mine["name"])
         called = [name or "" for name in names]

@@ -22,17 +22,9 @@ from timesink.analyses.cycles.marks import (
     is_wait,
     type_of_name,
 )
-from timesink.analyses.cycles.spans import (
-    MIN_REPEATS,
-    NEARLY,
-    Candidate,
-    Cycles,
-    Timed,
-    best_first,
-    period_ns,
-    spans_of,
-)
+from timesink.analyses.cycles.spans import Candidate, Cycles, Timed, best_first, period_ns, spans_of
 from timesink.analyses.forest import NestedCalls, Nodes, descendant_mask, nested_calls
+from timesink.analyses.thresholds import PythonCallsLimits, SpansLimits
 from timesink.model import intervals, units
 from timesink.model.arrays import prefix_sums
 from timesink.model.intervals import Flags, Ints, union_starts
@@ -81,10 +73,6 @@ def python_calls(trace: Trace) -> PythonCalls:
     return nested_calls(calls, PythonCalls)
 
 
-REPEATING = 0.5
-"""A loop is found where calls that repeat make up this share of the time on top."""
-
-
 def top_calls(calls: PythonCalls) -> Nodes:
     """Calls on top of each thread once its frames are taken away."""
     roots = np.flatnonzero(calls.parent < 0)
@@ -104,14 +92,19 @@ def peel_frames(calls: PythonCalls, top: Nodes) -> Nodes:
         length = np.where(calls.waits[calls.name[top]], 0, calls.length[top])
         total = int(length.sum())
         counts = np.bincount(calls.name[top], minlength=len(calls.names))
-        repeats = (counts[calls.name[top]] >= MIN_REPEATS) & ~calls.barred[calls.name[top]]
+        repeats = (counts[calls.name[top]] >= SpansLimits.min_repeats) & ~calls.barred[
+            calls.name[top]
+        ]
         if not total:
             return top[:0]
-        if length[repeats].sum() >= REPEATING * total:
+        if length[repeats].sum() >= PythonCallsLimits.repeating * total:
             return top
         longest = int(np.argmax(length))
         node = int(top[longest])
-        if length[longest] < REPEATING * total or not frame_like[calls.name[node]]:
+        if (
+            length[longest] < PythonCallsLimits.repeating * total
+            or not frame_like[calls.name[node]]
+        ):
             return top[:0]
         top = np.sort(np.concatenate([np.delete(top, longest), calls.children(node)]))
     return top
@@ -128,7 +121,7 @@ def main_call(calls: PythonCalls, top: Nodes) -> int | None:
     size = len(calls.names) * lanes
     counts = np.bincount(pair, minlength=size).reshape(-1, lanes)
     totals = np.bincount(pair, weights=calls.length[top], minlength=size).reshape(-1, lanes)
-    enough = (counts >= MIN_REPEATS) & ~calls.barred[:, None]
+    enough = (counts >= SpansLimits.min_repeats) & ~calls.barred[:, None]
     count, total = (counts * enough).sum(axis=1), (totals * enough).sum(axis=1)
     repeating = [
         Timed(calls.names[code], int(count[code]), int(total[code]))
@@ -169,8 +162,6 @@ def inner_call(calls: PythonCalls, main: Nodes) -> Candidate | None:
 
 _BREAK_LENGTHS, _BREAK_NS = 5, 50_000_000
 """A pause of so many typical calls, and at least so long, ends a chain of cycles."""
-_USUAL = 0.5
-"""A call belongs to the loop when it comes between this share of the marking calls."""
 _NEVER = np.iinfo(np.int64).max
 
 
@@ -201,7 +192,7 @@ def loop_bodies(
     size = int(name.max(initial=0)) + 1
     inner = (gap > 0) & (gap < count)
     seen = np.unique(np.stack([name[inner], gap[inner]]), axis=1)[0]
-    usual = np.bincount(seen, minlength=size) >= max(1, _USUAL * (count - 1))
+    usual = np.bincount(seen, minlength=size) >= max(1, PythonCallsLimits.usual * (count - 1))
     first = np.bincount(name[gap == 0], minlength=size) > 0
     last = np.bincount(name[gap == count], minlength=size) > 0
     closes = usual & last & ~first
@@ -239,9 +230,6 @@ def _open_starts(name: Ints, begin: Ints, gap: Ints, start: Ints, end: Ints) -> 
 
 SELDOM, LONGER = 0.1, 3.0
 """A prefill call comes at most this often, and lasts this many times as long, as a decode call."""
-_LONGEST_SHARE = 80
-"""Without names to tell, prefills are among the longest: above this percentile."""
-_TOO_SHORT_NS = 1_000_000
 
 
 def prefill_calls(calls: PythonCalls, top: Nodes, main_name: int, main: Nodes) -> Nodes:
@@ -253,7 +241,7 @@ def prefill_calls(calls: PythonCalls, top: Nodes, main_name: int, main: Nodes) -
     count = np.bincount(calls.name[beside], minlength=size)
     total = np.bincount(calls.name[beside], weights=calls.length[beside], minlength=size)
     typical = calls.length[main].mean()
-    fits = (count >= MIN_REPEATS) & (count <= SELDOM * len(main))
+    fits = (count >= SpansLimits.min_repeats) & (count <= SELDOM * len(main))
     fits &= total > LONGER * typical * count
     fits |= (count > 0) & calls.flags(lambda name: type_of_name(name) == "prefill")
     if not fits.any():
@@ -305,11 +293,13 @@ def _by_length(calls: PythonCalls, chosen: Nodes) -> tuple[list[str], tuple[str,
     """Much longer calls are prefills if they also do something else than the others."""
     length = calls.length[chosen]
     generic = ["generic"] * len(chosen)
-    counted = length[length > _TOO_SHORT_NS]
-    if len(counted) < MIN_REPEATS:
+    counted = length[length > PythonCallsLimits.too_short_ns]
+    if len(counted) < SpansLimits.min_repeats:
         return generic, ()
     typical = float(np.median(counted))
-    long = (length > np.percentile(counted, _LONGEST_SHARE)) & (length > LONGER * typical)
+    long = (length > np.percentile(counted, PythonCallsLimits.longest_share)) & (
+        length > LONGER * typical
+    )
     if not long.any():
         return generic, ()
     # Something is called in all of some and in none of the others, or in turn.
@@ -357,7 +347,7 @@ def lone_pass(trace: Trace) -> str | None:
         return None
     inside = calls.named(is_pass_call)
     extent = int(calls.end.max() - calls.start.min())
-    longest = np.flatnonzero(inside & (calls.length >= REPEATING * extent))
+    longest = np.flatnonzero(inside & (calls.length >= PythonCallsLimits.repeating * extent))
     return calls.names[int(calls.name[longest[0]])] if len(longest) else None
 
 
@@ -412,7 +402,7 @@ def _inner_name(calls: PythonCalls, nodes: Nodes) -> str:
     while wraps[calls.name[nodes[0]]]:
         inside = np.flatnonzero(np.isin(calls.parent, nodes))
         spent = np.bincount(calls.name[inside], weights=calls.length[inside])
-        if not len(spent) or spent.max() < NEARLY * calls.length[nodes].sum():
+        if not len(spent) or spent.max() < SpansLimits.nearly * calls.length[nodes].sum():
             break
         nodes = inside[calls.name[inside] == int(spent.argmax())]
     return calls.names[int(calls.name[nodes[0]])]
@@ -439,7 +429,7 @@ def layers(trace: Trace) -> Cycles | None:
     candidates = [
         (*_rank(calls, nodes), name, nodes)
         for name, name_codes in codes.items()
-        if len(nodes := calls.outermost(np.isin(calls.name, name_codes))) >= MIN_REPEATS
+        if len(nodes := calls.outermost(np.isin(calls.name, name_codes))) >= SpansLimits.min_repeats
     ]
     if not candidates:
         return None

@@ -21,18 +21,12 @@ from timesink.analyses.cycles.annotations import (
 )
 from timesink.analyses.cycles.kernel_period import kernel_period
 from timesink.analyses.cycles.python_calls import layers, lone_pass, python_anchor
-from timesink.analyses.cycles.spans import (
-    METHODS,
-    MIN_REPEATS,
-    Candidate,
-    Cycles,
-    host_spans,
-    period_ns,
-)
+from timesink.analyses.cycles.spans import METHODS, Candidate, Cycles, host_spans, period_ns
 from timesink.analyses.cycles.spans import SCHEMA as CYCLE_SCHEMA
 from timesink.analyses.damage import without_order
 from timesink.analyses.fitness import NOTHING, recording_fitness
 from timesink.analyses.names import short_kernel_name
+from timesink.analyses.thresholds import SearchLimits, SpansLimits
 from timesink.errors import (
     NoCyclesError,
     NotFoundError,
@@ -43,9 +37,6 @@ from timesink.errors import (
 from timesink.model import units
 from timesink.model.schema import CYCLE_TYPES, host_and_pid
 from timesink.model.trace import Trace, why_no_calls
-
-MIN = 0.4
-"""A reading nobody asked for is taken from this confidence on."""
 
 
 def judge_steps(trace: Trace, reading: Cycles, pid: str | None) -> Cycles:
@@ -133,7 +124,7 @@ def nothing_repeats(
     by_method = f" by {methods[0]}" if len(methods) == 1 else ""
     message = (
         f"{trace.metadata.source}: no steps found{by_method}{where}: nothing repeats "
-        f"{MIN_REPEATS} times or more" + (f" well enough ({near})" if near else "")
+        f"{SpansLimits.min_repeats} times or more" + (f" well enough ({near})" if near else "")
     )
     cut = next((entry.rule for entry in trace.health if entry.code.startswith("truncated")), None)
     if cut is not None:
@@ -216,8 +207,8 @@ def _search_cycles(trace: Trace, methods: tuple[str, ...], pid: str | None) -> C
     for reading in _readings(trace, methods, pid):
         judged = judge_steps(trace, reading, pid)
         # What was asked for only has to repeat.
-        sure = len(methods) == 1 or judged.confidence >= MIN
-        holds = judged.count >= MIN_REPEATS and sure
+        sure = len(methods) == 1 or judged.confidence >= SearchLimits.min
+        holds = judged.count >= SpansLimits.min_repeats and sure
         if judged.count > 1 if judged.method == "step" else holds:
             return _beside(judged, considered)
         considered.append(judged)

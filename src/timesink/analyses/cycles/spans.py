@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 import polars as pl
 
+from timesink.analyses.thresholds import SpansLimits
 from timesink.model.intervals import Ints
 from timesink.model.schema import CYCLE_TYPES
 
@@ -91,8 +92,6 @@ class Cycles(msgspec.Struct, frozen=True):
         return self.table["pid"].n_unique()
 
 
-MIN_REPEATS = 3
-"""What happens less often than this was not seen to repeat."""
 Texts: TypeAlias = str | Sequence[str] | pl.Series
 Times: TypeAlias = Ints | pl.Series
 
@@ -133,10 +132,6 @@ def period_ns(spans: pl.DataFrame) -> int:
     return round(float(np.median(lengths.to_numpy()))) if len(lengths) else 0
 
 
-NEARLY = 0.9
-"""Totals this close together are taken as equal; the longer call is then the outer one."""
-
-
 class Timed(msgspec.Struct, frozen=True, eq=False):
     """Something that was called several times under one name."""
 
@@ -164,7 +159,7 @@ def best_first(items: Sequence[Item]) -> Iterator[Item]:
     for _ in preferred:
         while gone[by_total[leader]]:
             leader += 1
-        least = NEARLY * preferred[by_total[leader]].total_ns
+        least = SpansLimits.nearly * preferred[by_total[leader]].total_ns
         while entered < len(by_total) and preferred[by_total[entered]].total_ns >= least:
             heapq.heappush(near, -by_total[entered])
             entered += 1

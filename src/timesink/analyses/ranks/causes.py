@@ -18,6 +18,7 @@ from timesink.analyses.ranks.own_time import ranges_of
 from timesink.analyses.ranks.replay import WithoutRank
 from timesink.analyses.ranks.summary import RankSummary
 from timesink.analyses.statistics.robust import scaled_mad
+from timesink.analyses.thresholds import CausesLimits
 from timesink.model.findings import Evidence, Straggler
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.units import brief_ns, factor, share
@@ -33,11 +34,7 @@ _MIN_MORE_WAITS, _MANY_MORE_WAITS = 0.9, 4.0
 """Further calls per step that wait for the device."""
 _MORE_WAITS, _MANY = 1.5, 1.2
 """How many times as many they are at least, few or many of them."""
-_MORE_WORK = 0.1
-"""Beyond this kernels are given more work, not by chance."""
 _AMOUNTS = ("calls", "dur_ns", "work")
-_ALL_SLOWER = 0.5
-"""Most kernels are slower by about as much as all of them: then it is the device."""
 
 
 def late(rank: int, cause: str, *sentences: str, **more: Any) -> Straggler:
@@ -117,7 +114,7 @@ def why(panel: Panel, place: int, others_late: Flags, work: RankWork) -> Straggl
     split = work.beside(rank, peer_ranks, "kernel" if has_device else "host")
     usual = float(split["peer_dur_ns"].sum())
     more_work = float((split["expected"] - split["peer_dur_ns"]).sum())
-    if usual and more_work > _MORE_WORK * usual:
+    if usual and more_work > CausesLimits.more_work * usual:
         # A larger batch takes longer to load and to copy, too.
         what = "Kernels" if has_device else "Operators"
         amount_text = more_than(usual, usual + more_work, "work", "those of its peers")
@@ -146,11 +143,6 @@ def source_times(panel: Panel, place: int, peers: Ints) -> dict[str, tuple[float
     }
 
 
-_FACTOR_FROM = 2.0
-_FAR = 100.0
-"""More than so many times as long is no number to remember: the peers hardly have any of it."""
-
-
 def longer(taken_ns: float, usual_ns: float) -> tuple[str, str]:
     """How much longer something takes than elsewhere, and the word before where that is.
 
@@ -159,9 +151,9 @@ def longer(taken_ns: float, usual_ns: float) -> tuple[str, str]:
     >>> longer(30.0, 10.0), longer(12.0, 10.0)
     (('3.0 times as long', 'as'), ('20.0 % longer', 'than'))
     """
-    if taken_ns > _FAR * usual_ns:
+    if taken_ns > CausesLimits.far * usual_ns:
         return "far longer", "than"
-    if taken_ns >= _FACTOR_FROM * usual_ns:
+    if taken_ns >= CausesLimits.factor_from * usual_ns:
         return f"{factor(taken_ns / usual_ns)} times as long", "as"
     return f"{share(taken_ns - usual_ns, usual_ns)} longer", "than"
 
@@ -188,10 +180,12 @@ def kernel_reason(
     expected = max(float(split["expected"].sum()), 1.0)
     overall = by_pace / expected
     weight = slower["expected"].to_numpy()
-    slower_share = float(weight[pace > _ALL_SLOWER * overall].sum()) / max(float(weight.sum()), 1.0)
+    slower_share = float(weight[pace > CausesLimits.all_slower * overall].sum()) / max(
+        float(weight.sum()), 1.0
+    )
     slowed = more_than(expected, expected + by_pace, "", time=True)
     text = f"{much}: the same work takes {slowed}"
-    if slower_share > _ALL_SLOWER:
+    if slower_share > CausesLimits.all_slower:
         part = share(slower_share, 1.0)
         return late(rank, "gpu_clock", f"{text}, in {part} of the kernel time.")
     worst = slower.sort(pl.col("dur_ns") - pl.col("expected"))["function"][-1]
@@ -217,7 +211,7 @@ def _host_reason(
             f"{_times(usual)}."
         )
         return late(rank, "synchronisation", text)
-    if at_once_ns > _ALL_SLOWER * more_ns:
+    if at_once_ns > CausesLimits.all_slower * more_ns:
         named = work.ranks[rank].steps.filter("complete")["gap_in"].drop_nulls().mode().sort()
         name = str(named[0]) if len(named) else ""
         where = f" {name}" if name.startswith("after ") else f" in {name}" if name else ""
@@ -233,9 +227,6 @@ def _times(number: float) -> str:
 
 # Ranks behind a slow link: every collective they take part in takes longer to move its data.
 
-_MIN_SHARE = 0.015
-_OUTLYING = 8.0
-_MIN_SLOWER_COPIES = 0.2
 _NEARLY, _FAINT = 0.95, 1e-3
 
 
@@ -276,7 +267,7 @@ def slow_links(
         totals = work.ranks[rank].steps.select("blocked_ns", "communication_ns").sum()
         exposed, all_of_it = totals.row(0)
         cost = float(mine.select(more.sum()).item()) * (exposed / all_of_it if all_of_it else 1.0)
-    if cost < _MIN_SHARE * panel.run_ns:
+    if cost < CausesLimits.min_share * panel.run_ns:
         return
     sentence = (
         f"Copies of rank {rank} take {slower:.1f} times as long as those of its peers. Which part "
@@ -304,7 +295,7 @@ def _outlier(copies: Floats) -> int | None:
     """The place of the rank whose copies are slower than those of others, beyond chance."""
     suspect = int(np.argmax(copies))
     spread = scaled_mad(copies, float(np.median(copies)))
-    enough = 1 + max(_MIN_SLOWER_COPIES, _OUTLYING * spread)
+    enough = 1 + max(CausesLimits.min_slower_copies, CausesLimits.outlying * spread)
     return suspect if copies[suspect] >= enough else None
 
 
@@ -327,12 +318,6 @@ def _by_rank(table: pl.DataFrame, panel: Panel) -> Floats:
 
 # Stages of a pipeline that have more to do than the others: all of their ranks are late.
 
-_MIN_MORE = 0.1
-"""A stage may do so much more than the others before it is worth a word."""
-
-_NEARLY_ALL = 0.2
-"""The rank of a stage, by what its kernels take, that stands for it."""
-
 
 def slow_stages(panel: Panel, work: RankWork, what_if: WithoutRank) -> Iterator[Straggler]:
     """The stage whose kernels take longest, where that is far longer than in the others."""
@@ -342,11 +327,13 @@ def slow_stages(panel: Panel, work: RankWork, what_if: WithoutRank) -> Iterator[
         return
     usual_of_rank = np.nanmedian(panel.time_by_source["kernels"], axis=1)
     # Some slow ranks do not make a slow stage: it is one if nearly all of it are.
-    busy = np.array([float(np.nanquantile(usual_of_rank[stage], _NEARLY_ALL)) for stage in stages])
+    busy = np.array(
+        [float(np.nanquantile(usual_of_rank[stage], CausesLimits.nearly_all)) for stage in stages]
+    )
     worst = int(np.argmax(busy))
     usual = float(np.median(np.delete(busy, worst)))
     more = busy[worst] - usual
-    if usual <= 0 or more < _MIN_MORE * usual:
+    if usual <= 0 or more < CausesLimits.min_more * usual:
         return
     members = np.flatnonzero(stages[worst])
     first = members[int(np.argmax(panel.delay[members].sum(axis=1)))]

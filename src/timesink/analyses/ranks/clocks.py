@@ -19,6 +19,7 @@ from timesink.analyses.columns import stack_tables
 from timesink.analyses.communication_calls import SYNCHRONISING
 from timesink.analyses.ranks.summary import RankSummary
 from timesink.analyses.statistics.robust import scaled_mad
+from timesink.analyses.thresholds import ClocksLimits
 from timesink.model.arrays import ranks_of
 from timesink.model.intervals import Flags, Floats, Ints
 
@@ -28,7 +29,6 @@ _ROUNDS = 12
 _ROUNDS_AGAIN = 3
 """From clocks and weights that are nearly right."""
 _BLOCKS = 8
-_MIN_SCALE_NS = 200.0
 _NEAR_NS = 0.01
 
 
@@ -73,7 +73,7 @@ def solve(
 
 
 def _scale(left: Floats) -> float:
-    return max(scaled_mad(left), _MIN_SCALE_NS)
+    return max(scaled_mad(left), ClocksLimits.min_scale_ns)
 
 
 def _predict_ends(ends: Ends, solution: Floats) -> Floats:
@@ -173,13 +173,6 @@ CLOCK_SCHEMA: dict[str, pl.DataType] = {
 number in `tied_to`.  A drift is NaN where the recording is too short to tell it, an uncertainty
 where clocks are left as they were recorded."""
 
-MAX_DRIFT_PPM = 200.0
-"""What two clocks drift apart at most: crystals of computers keep within 100 ppm each."""
-_FAR_BEYOND = 10.0
-"""So many times that is no drift of clocks, however uncertain it is."""
-_CERTAIN = 2.36
-"""Standard errors of a 95 % interval, of so many blocks: Student's t with one less."""
-_MIN_FOR_DRIFT = 8
 _MAX_ENDS = 40_000
 
 
@@ -216,7 +209,7 @@ def align_clocks(calls: pl.DataFrame, hosts: Mapping[int, str | None]) -> pl.Dat
         mean = np.bincount(match, end) / np.bincount(match)
         middle, half = (mean.max() + mean.min()) / 2, max((mean.max() - mean.min()) / 2, 1.0)
         ends = Ends(clock, match, end - mean[match], (mean[match] - middle) / half)
-        drifts = len(mean) >= _MIN_FOR_DRIFT
+        drifts = len(mean) >= ClocksLimits.min_for_drift
         solution, weight = solve(ends, solution, np.ones(len(end)), drifts=drifts)
         spread = jackknife(ends, solution, weight, drifts=drifts)
         tied, many = islands(ends, clocks), np.bincount(clock, minlength=clocks)
@@ -255,9 +248,11 @@ def _believable(
     such clocks stay as they were recorded.
     """
     solution, spread, weight = solved
-    drift, error = np.abs(solution[:, 1]) * ppm, _CERTAIN * spread[:, 1] * ppm
-    impossible = (drift - error > MAX_DRIFT_PPM) | (drift > _FAR_BEYOND * MAX_DRIFT_PPM)
-    is_known = np.asarray(error <= MAX_DRIFT_PPM)
+    drift, error = np.abs(solution[:, 1]) * ppm, ClocksLimits.certain * spread[:, 1] * ppm
+    impossible = (drift - error > ClocksLimits.max_drift_ppm) | (
+        drift > ClocksLimits.far_beyond * ClocksLimits.max_drift_ppm
+    )
+    is_known = np.asarray(error <= ClocksLimits.max_drift_ppm)
     is_sure = is_known & (drift > error)
     if not is_sure.all():
         # Once more, without the drifts that are none.

@@ -24,7 +24,7 @@ from timesink.analyses.communication_calls import (
 from timesink.analyses.communication_workers import match_calls
 from timesink.analyses.ranks.clocks import correct_times
 from timesink.analyses.ranks.summary import RankSummary
-from timesink.analyses.statistics.robust import MAD_TO_SIGMA
+from timesink.analyses.thresholds import CollectivesLimits, RobustLimits
 from timesink.model.arrays import Groups, combine_codes
 from timesink.model.intervals import Flags, Floats, Ints
 
@@ -75,7 +75,6 @@ def _roles(calls: pl.DataFrame) -> pl.DataFrame:
 _SOON_NS, _SOON_ON_HOST_NS = 20_000, 100_000
 """How soon a call follows the one it had to wait for: on a stream, and in a thread."""
 _ON_HOST = rf"^({'|'.join(HOST_LIBRARIES)}):"
-_MANY = 0.25
 
 
 def with_waits(calls: pl.DataFrame, clocks: pl.DataFrame) -> pl.DataFrame:
@@ -177,7 +176,7 @@ def _is_queued(calls: pl.DataFrame, peers: Ints) -> Flags:
     """
     queued = queued_behind(calls, on_host=False).is_not_null().to_numpy()
     share = np.bincount(peers, queued) / np.maximum(np.bincount(peers), 1)
-    return np.asarray(queued | (share[peers] > _MANY))
+    return np.asarray(queued | (share[peers] > CollectivesLimits.many))
 
 
 def _peers(calls: pl.DataFrame) -> Ints:
@@ -281,8 +280,6 @@ _WORDS = (
     ("mp", {"mp", "model"}),
 )
 _REDUCING = ("all_reduce", "reduce_scatter", "all_gather")
-_MIN_GRADIENT_BYTES = 2**18
-"""A group of everybody that never moves as much exchanges numbers, not gradients or weights."""
 
 
 def keyed_groups(ranks: Mapping[int, RankSummary], calls: pl.DataFrame) -> pl.DataFrame:
@@ -332,7 +329,7 @@ def _kind_seen(group: Mapping[str, Any], world: int) -> str | None:
     if done.isdisjoint(_REDUCING):
         return None
     if group["size"] >= world:
-        return "dp" if (group["largest"] or 0) >= _MIN_GRADIENT_BYTES else "world"
+        return "dp" if (group["largest"] or 0) >= CollectivesLimits.min_gradient_bytes else "world"
     # Those who share a layer are neighbours on a node, copies of the model are not.
     if len(ranks) > 1 and ranks[-1] - ranks[0] + 1 > len(ranks):
         return "dp"
@@ -424,13 +421,6 @@ def _latest(matches: pl.DataFrame) -> pl.DataFrame:
 
 # How long collectives take to move their data, and which groups take longer than others do.
 
-_MIN_GROUPS = 3
-"""Of fewer nobody knows what is usual."""
-_MIN_SLOWER = 0.1
-"""What transfers must take longer, as a part of what they usually take."""
-_OUTLYING = 6.0
-"""How many robust standard deviations beyond that of other groups."""
-
 
 def complete_transfers(calls: pl.DataFrame) -> pl.DataFrame:
     """Collectives of several ranks, with what moving took once all were there.
@@ -452,15 +442,18 @@ def slow_groups(transfers: pl.DataFrame) -> pl.DataFrame:
 
     By `kind` and `among`: `typical_ns`, `usual_ns` of the others, and how many `calls` they made.
     """
-    spread = MAD_TO_SIGMA * pl.col("more").abs().median().over("kind")
+    spread = RobustLimits.mad_to_sigma * pl.col("more").abs().median().over("kind")
     return (
         transfers.unique("match")
         .group_by("kind", "among")
         .agg(typical_ns=pl.col("transfer_ns").median(), calls=pl.len())
-        .filter(pl.len().over("kind") >= _MIN_GROUPS)
+        .filter(pl.len().over("kind") >= CollectivesLimits.min_groups)
         .with_columns(usual_ns=pl.col("typical_ns").median().over("kind"))
         .filter(pl.col("usual_ns") > 0)
         .with_columns(more=pl.col("typical_ns") / pl.col("usual_ns") - 1)
-        .filter(pl.col("more") > pl.max_horizontal(_MIN_SLOWER, _OUTLYING * spread))
+        .filter(
+            pl.col("more")
+            > pl.max_horizontal(CollectivesLimits.min_slower, CollectivesLimits.outlying * spread)
+        )
         .drop("more")
     )

@@ -16,6 +16,7 @@ from timesink.analyses.ranks.replay import WithoutRank
 from timesink.analyses.ranks.summary import RankSummary
 from timesink.analyses.statistics.robust import scaled_mad, scaled_mads
 from timesink.analyses.statistics.student_t import normal_p
+from timesink.analyses.thresholds import LatenessLimits
 from timesink.model.arrays import ranks_of
 from timesink.model.intervals import Flags, Floats, Ints
 
@@ -145,28 +146,8 @@ def _sum_by_step(calls: pl.DataFrame) -> pl.DataFrame:
     return sums.join(meets, on="step", how="left").with_columns(held_up_ns=delay + arrived)
 
 
-MIN_SHARE = 0.025
-"""What one of many ranks must cost of the run to be worth a word."""
-_ENOUGH_RANKS = 8
-_MIN_SHARE_AT_ONCE = 0.1
-"""The same for what happened in a single step."""
-TIMES_NOISE = 2.5
-"""How often what others cost a rank must cost."""
-MIN_STEPS = 2
-_NOISE_FLOOR = 0.002
-"""Of a step: what nobody needs to explain."""
-_OUTLYING = 6.0
-"""How many robust standard deviations a rank that is always slow is away from the others."""
 _BEYOND, _FAR_BEYOND = 3.0, 10.0
 """The same for a rank that holds others up: in many steps, and in few."""
-_ANY_OTHER = 0.05
-"""How likely it may be that the same of all ranks comes last so often."""
-_CHANCE = 0.01
-"""How likely it may be that any rank is as steadily slow, with all of them alike."""
-_MAX_ODD_SHARE = 0.5
-"""More than this share of the ranks cannot be odd."""
-_MIN_TO_PART = 4
-"""Fewer ranks do not tell two sorts of them apart."""
 
 
 def late_ranks(panel: Panel, what_if: WithoutRank) -> Flags:
@@ -175,10 +156,10 @@ def late_ranks(panel: Panel, what_if: WithoutRank) -> Flags:
     least = least_share(len(panel.ranks)) * panel.run_ns
     slow = always_slow(panel)
     usual_delay = panel.delay[~slow].max(axis=0, initial=0.0).mean()
-    noise = max(usual_delay, _NOISE_FLOOR * panel.step_ns) * len(panel.steps)
+    noise = max(usual_delay, LatenessLimits.noise_floor * panel.step_ns) * len(panel.steps)
     # How steady a rank is needs no measure of noise: it only has to cost something.
     for suspects, needed in (
-        (slow, max(least, TIMES_NOISE * noise)),
+        (slow, max(least, LatenessLimits.times_noise * noise)),
         (steadily_slow(panel), least),
     ):
         # Ranks that are slow together share the blame: who of them comes last is chance.
@@ -194,24 +175,24 @@ def late_ranks(panel: Panel, what_if: WithoutRank) -> Flags:
 
 def least_share(ranks: int) -> float:
     """What a rank must cost of the run to be worth a word: fewer ranks tell less what is usual."""
-    return MIN_SHARE * min(max(_ENOUGH_RANKS / ranks, 1.0), 2.0)
+    return LatenessLimits.min_share * min(max(LatenessLimits.enough_ranks / ranks, 1.0), 2.0)
 
 
 def _is_holding_up(panel: Panel) -> Flags:
     """Those who held up more, in several steps, than anybody who held up less than they did."""
     cost = panel.delay.sum(axis=1)
     order = np.argsort(-cost, kind="stable")
-    floor = _NOISE_FLOOR * panel.step_ns
-    most = max(1, int(_MAX_ODD_SHARE * len(order)))
+    floor = LatenessLimits.noise_floor * panel.step_ns
+    most = max(1, int(LatenessLimits.max_odd_share * len(order)))
     passed = 0
     for place, rank in enumerate(order[:most]):
         below = panel.delay[order[place + 1 :]].max(axis=0, initial=0.0)
-        late = panel.delay[rank] > TIMES_NOISE * max(float(np.median(below)), floor)
-        noise = TIMES_NOISE * max(float(below.mean()), floor) * int(late.sum())
+        late = panel.delay[rank] > LatenessLimits.times_noise * max(float(np.median(below)), floor)
+        noise = LatenessLimits.times_noise * max(float(below.mean()), floor) * int(late.sum())
         share = float(panel.delay[rank][late].sum()) / panel.run_ns
         needed = least_share(len(panel.ranks))
-        if late.sum() < min(MIN_STEPS, len(panel.steps)):
-            needed = max(needed, _MIN_SHARE_AT_ONCE)
+        if late.sum() < min(LatenessLimits.min_steps, len(panel.steps)):
+            needed = max(needed, LatenessLimits.min_share_at_once)
         if share >= needed and share * panel.run_ns >= noise:
             passed = place + 1
     holds_up = np.zeros(len(order), dtype=np.bool_)
@@ -226,12 +207,12 @@ def _beyond_chance(panel: Panel, late: Flags) -> Flags:
     """
     usual = panel.excess[~late]
     spread = scaled_mad(usual, float(np.median(usual))) if late.any() else 0.0
-    noise = max(spread, _NOISE_FLOOR * panel.step_ns)
+    noise = max(spread, LatenessLimits.noise_floor * panel.step_ns)
     beyond = late.copy()
     for rank in np.flatnonzero(late).tolist():
         steps = late_steps(panel.delay[rank], panel.step_ns)
         often = int(steps.sum())
-        seldom = len(late) ** (1.0 - often) > _ANY_OTHER
+        seldom = len(late) ** (1.0 - often) > LatenessLimits.any_other
         took = float(panel.excess[rank][steps].sum()) / max(often, 1) ** 0.5
         beyond[rank] = took >= (_FAR_BEYOND if seldom else _BEYOND) * noise
     return beyond
@@ -243,17 +224,19 @@ def always_slow(panel: Panel) -> Flags:
     wobble = scaled_mads(panel.excess, usual[:, None], axis=1)
     chance = float(np.median(wobble)) / np.sqrt(max(len(panel.steps), 1))
     sides, ordered = [usual], np.sort(usual)
-    if len(ordered) >= _MIN_TO_PART:
+    if len(ordered) >= LatenessLimits.min_to_part:
         # With half of the ranks slow, the middle of all is where nobody is: then those count that
         # are below the widest gap between any two.
-        least = int(np.ceil(len(ordered) * (1 - _MAX_ODD_SHARE)))
+        least = int(np.ceil(len(ordered) * (1 - LatenessLimits.max_odd_share)))
         widest = least - 1 + int(np.argmax(np.diff(ordered[least - 1 :])))
         sides.append(ordered[: widest + 1])
     for side in sides:
         middle = float(np.median(side))
         noise = max(scaled_mad(side, middle), chance)
-        apart = usual - middle > max(_OUTLYING * noise, MIN_SHARE * panel.step_ns)
-        if apart.any() and apart.sum() <= _MAX_ODD_SHARE * len(apart):
+        apart = usual - middle > max(
+            LatenessLimits.outlying * noise, LatenessLimits.min_share * panel.step_ns
+        )
+        if apart.any() and apart.sum() <= LatenessLimits.max_odd_share * len(apart):
             return np.asarray(apart)
     return np.zeros(len(usual), dtype=np.bool_)
 
@@ -268,8 +251,8 @@ def steadily_slow(panel: Panel) -> Flags:
     spread = np.sqrt((1 - 1 / ranks**2) / 12 / steps)
     above = (place.mean(axis=1) - 0.5) / spread
     chance = np.array([0.5 * ranks * normal_p(height) for height in above.tolist()])
-    much = np.median(panel.excess, axis=1) > MIN_SHARE * panel.step_ns
-    return np.asarray((chance < _CHANCE) & much)
+    much = np.median(panel.excess, axis=1) > LatenessLimits.min_share * panel.step_ns
+    return np.asarray((chance < LatenessLimits.chance) & much)
 
 
 def late_steps(delay: Floats, step_ns: float) -> Flags:

@@ -18,7 +18,8 @@ from timesink.analyses.ranks.collectives import complete_transfers, slow_groups
 from timesink.analyses.ranks.lateness import Panel
 from timesink.analyses.ranks.own_time import ranges_of
 from timesink.analyses.ranks.summary import RankSummary
-from timesink.analyses.statistics.robust import MAD_TO_SIGMA, scaled_mad, shortest_half
+from timesink.analyses.statistics.robust import scaled_mad, shortest_half
+from timesink.analyses.thresholds import RankClustersLimits, RobustLimits
 from timesink.model import units
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.units import brief_ns
@@ -50,8 +51,6 @@ def pace_and_amount(ranks: Mapping[int, RankSummary], places: Ints) -> tuple[Flo
     return tuple(np.array([figures.get(rank, (0.0,) * 4) for rank in numbers], dtype=np.float64).T)
 
 
-_NEARLY = 0.9
-"""Of what the rank loses that loses most: who loses as much is told with it."""
 _MAX_TURNS = 32
 
 
@@ -74,7 +73,7 @@ def transfer_excess(panel: Panel, calls: pl.DataFrame) -> Floats:
         if left.is_empty():
             break
         lost = left.group_by("rank").agg(pl.col("lost").sum())
-        most = lost.filter(pl.col("lost") >= _NEARLY * pl.col("lost").max())
+        most = lost.filter(pl.col("lost") >= RankClustersLimits.nearly * pl.col("lost").max())
         places = np.searchsorted(panel.ranks, most["rank"].to_numpy())
         excess[places] = most["lost"].to_numpy() / max(len(panel.steps), 1)
         explained = left.filter(pl.col("rank").is_in(most["rank"].to_list()))["among"].unique()
@@ -88,19 +87,9 @@ FEATURES = ("pace", "amount", *OF_A_STEP, "transfer")
 """`pace` is what the same kernels take longer, `amount` what further work of kernels takes."""
 BOTH_WAYS = ("pace", "amount")
 """Who does less of these is apart as well; who has less of the others waits for somebody."""
-MIN_SHARE = 0.015
-"""Of a step: what is less than this sets nobody apart."""
 
-_OUTLYING = 6.0
-_MIN_RANKS_IN_CLUSTER = 3
-_FEW_PENALTY = 2.0
-_AS_CLOSE = 0.003
-"""Of a step: ranks within this are the same."""
 _AMONG_ALL = ("pace", *OF_A_STEP)
 """Features in which ranks of unlike work can be compared."""
-_ALSO = 0.5
-"""What is at least this part of the largest difference of a rank sets it apart as well."""
-_RARE = 8
 
 
 def features_of(
@@ -138,7 +127,7 @@ def features_of(
             more[name][peers[here]] = from_usual[here]
             odd[name][peers[here]] = (far > _floor(noise, len(peers), panel.step_ns))[here]
     more["transfer"] = transfer_excess(panel, analysis.collectives)
-    least = MIN_SHARE * panel.step_ns
+    least = RankClustersLimits.min_share * panel.step_ns
     odd["transfer"] = more["transfer"] > least
     already = np.any(list(odd.values()), axis=0)
     for straggler in analysis.stragglers:
@@ -155,17 +144,21 @@ def _peer_groups(panel: Panel) -> Iterator[tuple[Ints, Ints, tuple[str, ...]]]:
     """Places that are compared, those of them that are judged so, and in which features."""
     _, role, many = np.unique(panel.roles, return_inverse=True, return_counts=True)
     for number, size in enumerate(many):
-        if size >= _MIN_RANKS_IN_CLUSTER or size == len(panel.ranks):
+        if size >= RankClustersLimits.min_ranks_in_cluster or size == len(panel.ranks):
             members = np.flatnonzero(role == number)
             yield members, members, ("amount", *_AMONG_ALL)
-    few = np.flatnonzero(many[role] < min(_MIN_RANKS_IN_CLUSTER, len(panel.ranks)))
-    if len(few) and len(panel.ranks) >= _MIN_RANKS_IN_CLUSTER:
+    few = np.flatnonzero(
+        many[role] < min(RankClustersLimits.min_ranks_in_cluster, len(panel.ranks))
+    )
+    if len(few) and len(panel.ranks) >= RankClustersLimits.min_ranks_in_cluster:
         yield np.arange(len(panel.ranks)), few, _AMONG_ALL
 
 
 def _floor(noise: float, peers: int, step_ns: float) -> float:
     """What is beyond noise; of a few ranks nobody knows how they vary."""
-    return max(_OUTLYING * noise, MIN_SHARE * step_ns) * (1 + _FEW_PENALTY / peers)
+    return max(RankClustersLimits.outlying * noise, RankClustersLimits.min_share * step_ns) * (
+        1 + RankClustersLimits.few_penalty / peers
+    )
 
 
 def far_from_usual(values: Floats, role: Ints, step_ns: float) -> tuple[Floats, Flags]:
@@ -174,7 +167,7 @@ def far_from_usual(values: Floats, role: Ints, step_ns: float) -> tuple[Floats, 
     Roles of fewer than three ranks are compared with everybody.
     """
     _, number, many = np.unique(role, return_inverse=True, return_counts=True)
-    few = many[number] < _MIN_RANKS_IN_CLUSTER
+    few = many[number] < RankClustersLimits.min_ranks_in_cluster
     more, odd = np.zeros(len(values)), np.zeros(len(values), dtype=np.bool_)
     for code in range(len(many)):
         members = number == code
@@ -218,8 +211,8 @@ def _distance_from_usual(values: Floats, wobble: float, step_ns: float) -> tuple
     The usual ones are the half that lies closest together, so that a half may be odd; of halves
     that are about as close the lower one, as of two ranks the slower is to be explained.
     """
-    usual, width = shortest_half(values, _AS_CLOSE * step_ns)
-    return values - usual, max(MAD_TO_SIGMA * width / 2, wobble)
+    usual, width = shortest_half(values, RankClustersLimits.as_close * step_ns)
+    return values - usual, max(RobustLimits.mad_to_sigma * width / 2, wobble)
 
 
 # What sets a group of ranks apart, in sentences with numbers.
@@ -258,7 +251,11 @@ class Features(msgspec.Struct, frozen=True, eq=False):
         """What sets a rank apart, and whether it is more: its large differences alone."""
         there = {name: float(self.more[name][place]) for name in FEATURES if self.odd[name][place]}
         most = max(map(abs, there.values()), default=0.0)
-        return tuple((name, more > 0) for name, more in there.items() if abs(more) >= _ALSO * most)
+        return tuple(
+            (name, more > 0)
+            for name, more in there.items()
+            if abs(more) >= RankClustersLimits.also * most
+        )
 
     def apart(self, places: Ints) -> Iterator[str]:
         """What sets odd ranks apart, the most first."""
@@ -285,7 +282,7 @@ class Features(msgspec.Struct, frozen=True, eq=False):
             cost = cost_together(late, panel)[0] / len(panel.steps)
             who = "It costs" if len(places) == 1 else "They cost"
             yield f"{who} the run {brief_ns(cost)} per step."
-        elif delay >= MIN_SHARE * panel.step_ns:
+        elif delay >= RankClustersLimits.min_share * panel.step_ns:
             together = "it" if len(places) == 1 else "one of them"
             yield f"Others wait {brief_ns(delay)} per step for {together}."
         yield from self._where(panel.ranks[places].tolist())
@@ -355,10 +352,6 @@ class Features(msgspec.Struct, frozen=True, eq=False):
                 yield f"They are on {what} {names}, as are ranks {rest}."
 
 
-_OTHER_LEVEL = 2.0
-"""How many times as large a difference makes another group."""
-
-
 class RankGroup(msgspec.Struct, frozen=True):
     """Ranks that behave alike."""
 
@@ -384,7 +377,7 @@ def cluster_ranks(
     _, first, role, many = np.unique(
         panel.roles, return_index=True, return_inverse=True, return_counts=True
     )
-    rare = np.asarray(many[role] * _RARE <= many.max(initial=0))
+    rare = np.asarray(many[role] * RankClustersLimits.rare <= many.max(initial=0))
     features = Features(ranks, analysis, rare, *features_of(ranks, analysis))
     odd = np.any([rare, *features.odd.values()], axis=0)
     # Usual ranks that make the same calls; roles in the order of their first ranks.
@@ -418,7 +411,7 @@ def _odd(features: Features, odd: Flags) -> Iterator[Ints]:
         size = features.largest[places]
         order = np.argsort(size, kind="stable")
         # Cut where the next larger difference is far larger.
-        steps = size[order][1:] > _OTHER_LEVEL * np.maximum(size[order][:-1], 1.0)
+        steps = size[order][1:] > RankClustersLimits.other_level * np.maximum(size[order][:-1], 1.0)
         for part in np.split(places[order], np.flatnonzero(steps) + 1):
             yield np.sort(part)
 

@@ -22,6 +22,7 @@ from timesink.analyses.ranks.fitness import (
 from timesink.analyses.ranks.own_time import the_ranks
 from timesink.analyses.ranks.rank_clusters import RankGroup, cluster_ranks
 from timesink.analyses.ranks.summary import RankSummary, summarise_rank, thinned_alike
+from timesink.analyses.thresholds import RankSetLimits
 from timesink.model.fitness import Fitness
 from timesink.model.health import HealthEntry, merge_entries
 from timesink.model.trace import Trace
@@ -215,10 +216,6 @@ def ranks_of_traces(traces: Mapping[str, Trace]) -> RankSet:
 
 # What is to be said about a set as such: who is missing, what was assumed, how clocks differ.
 
-_TIMES_UNCERTAINTY = 10.0
-"""How far clocks must be apart, against how well that is known: the farthest of many are some four
-to six times as far apart by chance alone."""
-_MIN_APART_NS = 1_000
 _MAX_RANGES = 12
 _ASSUMED = "rank_assumed"
 """Of one trace alone rank 0 is assumed; ranks of a set are distinguished by their names."""
@@ -314,7 +311,7 @@ def _clocks(ranks: RankSet) -> Iterator[str]:
         (pl.col("offset_ns").max() - pl.col("offset_ns").min()).over("tied_to").max()
     ).item()
     sure = float(clocks["uncertainty_ns"].max())  # type: ignore[arg-type]
-    if apart < max(_TIMES_UNCERTAINTY * sure, _MIN_APART_NS):
+    if apart < max(RankSetLimits.times_uncertainty * sure, RankSetLimits.min_apart_ns):
         return
     what = "hosts" if all(summary.about.host for summary in ranks.ranks.values()) else "ranks"
     yield (

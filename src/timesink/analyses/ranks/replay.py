@@ -11,6 +11,7 @@ import polars as pl
 from timesink.analyses.communication_calls import PAIRS
 from timesink.analyses.ranks.clocks import correct_times
 from timesink.analyses.ranks.collectives import queued_behind, so_far, time_without_lateness
+from timesink.analyses.thresholds import ReplayLimits
 from timesink.model.intervals import Flags, Floats, Ints
 
 # What ranks of a run do, in order, and how long that takes when some of it is otherwise.
@@ -18,9 +19,6 @@ from timesink.model.intervals import Flags, Floats, Ints
 # Between its calls a rank takes the time it took by itself; in a call it waits until all have come
 # and the data is moved.  Nothing else is assumed, so that slack of a pipeline, groups that wait in
 # parallel and stragglers that hide one another come out as they are.
-
-_LIKE = 0.2
-"""How much longer or shorter than the run it may be when it is played as it was."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +82,7 @@ class Score:
     @property
     def is_like_the_run(self) -> bool:
         """Whether the run takes as long when it is played as it took."""
-        return abs(self._as_it_was / max(self.recorded, 1.0) - 1) < _LIKE
+        return abs(self._as_it_was / max(self.recorded, 1.0) - 1) < ReplayLimits.like
 
     @cached_property
     def _as_it_was(self) -> float:

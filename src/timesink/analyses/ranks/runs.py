@@ -9,13 +9,7 @@ from functools import cached_property
 import polars as pl
 
 from timesink.analyses.ranks.summary import RankSummary
-
-_MAX_APART_NS = 60_000_000_000
-"""Profilers and clocks of the ranks of a run are seconds apart; runs are started minutes apart."""
-_EARLIEST_DATE_NS = 1_262_304_000_000_000_000
-"""The start of 2010: smaller times count from the start of a machine or a program."""
-_SAME = 0.5
-"""Part of the calls, or of the kernel time, that recordings of one program have in common."""
+from timesink.analyses.thresholds import RunsLimits
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +47,7 @@ class RankIdentity:
         if steps.is_empty():
             return None
         start, end = int(steps["start_ns"].min()), int(steps["end_ns"].max())  # type: ignore[arg-type]
-        return (start, end) if start > _EARLIEST_DATE_NS else None
+        return (start, end) if start > RunsLimits.earliest_date_ns else None
 
     @cached_property
     def calls(self) -> frozenset[tuple[object, ...]]:
@@ -76,12 +70,12 @@ def is_one_run(first: RankIdentity, second: RankIdentity) -> bool:
     if first.job and second.job:
         return first.job == second.job
     worlds = {first.summary.about.world_size, second.summary.about.world_size} - {None}
-    if len(worlds) > 1 or 1 in worlds or _gap_ns(first, second) > _MAX_APART_NS:
+    if len(worlds) > 1 or 1 in worlds or _gap_ns(first, second) > RunsLimits.max_apart_ns:
         return False
     stated = (first.stated_rank, second.stated_rank)
     if worlds and None not in stated:
         return stated[0] != stated[1]
-    if first.calls and second.calls and _common(first.calls, second.calls) >= _SAME:
+    if first.calls and second.calls and _common(first.calls, second.calls) >= RunsLimits.same:
         return True
     is_same_work = _is_same_work(first.work, second.work)
     if None not in (first.rank, second.rank) and first.rank != second.rank:
@@ -104,7 +98,8 @@ def _is_same_work(first: Mapping[str, int], second: Mapping[str, int]) -> bool:
     """Whether most of what either does is done by the other as well."""
     shared = first.keys() & second.keys()
     return all(
-        sum(work[name] for name in shared) >= _SAME * sum(work.values()) for work in (first, second)
+        sum(work[name] for name in shared) >= RunsLimits.same * sum(work.values())
+        for work in (first, second)
     )
 
 
@@ -115,7 +110,7 @@ def _is_together(first: RankIdentity, second: RankIdentity) -> bool:
     if first.window is not None and second.window is not None:
         return (of_profiler or is_alike) and _gap_ns(first, second) < 0
     if of_profiler and first.written_ms is not None and second.written_ms is not None:
-        return abs(first.written_ms - second.written_ms) * 1_000_000 <= _MAX_APART_NS
+        return abs(first.written_ms - second.written_ms) * 1_000_000 <= RunsLimits.max_apart_ns
     return of_profiler and is_alike
 
 

@@ -32,6 +32,7 @@ from timesink.analyses.replay.own_clock import moved_timeline, own_clock, own_ti
 from timesink.analyses.replay.play import Played, recorded_play
 from timesink.analyses.replay.points import waits_for_collectives
 from timesink.analyses.steps import bounds_of, find_steps, is_communication
+from timesink.analyses.thresholds import CriticalPathLimits
 from timesink.model import intervals, vendors
 from timesink.model.arrays import is_run_start
 from timesink.model.intervals import Flags, Floats, Ints
@@ -235,8 +236,6 @@ ON_DEVICE, ON_HOST = KINDS[:4], KINDS[4:7]
 """Kinds of pieces that are work; the others are time from one to the next."""
 _OF_KERNELS = (*ON_DEVICE, "launch", "queue")
 _NO_CALL, _NO_MODULE = "outside of every call", "outside of every module"
-_ON_PATH_NS = 1_000.0
-"""With less slack than this something decides, or nearly does."""
 
 PATH_SCHEMA: dict[str, pl.DataType] = {
     "kind": pl.String(),
@@ -455,7 +454,7 @@ def slack_table(subject: Trace | PlayedRun) -> pl.DataFrame:
         .agg(
             calls=pl.len(),
             time_ns=pl.col("dur_ns").sum() / run.count,
-            decisive_ratio=(late < _ON_PATH_NS).mean(),
+            decisive_ratio=(late < CriticalPathLimits.on_path_ns).mean(),
             least_slack_ns=late.min(),
             median_slack_ns=late.median(),
             most_slack_ns=late.max(),

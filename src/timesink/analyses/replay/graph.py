@@ -25,22 +25,14 @@ from timesink.analyses.replay.points import (
     host_points,
 )
 from timesink.analyses.steps import find_steps
+from timesink.analyses.thresholds import GraphLimits
 from timesink.model import vendors
 from timesink.model.arrays import run_slices, running_argmax
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.trace import Trace
 
-_QUEUED_NS = 20_000
-"""Work that was launched this long before it could start was queued."""
 _PACE_NS, _LATENCY_NS = 1_500.0, 5_000.0
 """From one activity to a queued one, and from a launch to an idle device, where nothing tells."""
-_MAX_PACE_NS = 30_000
-"""No device takes longer from one activity to the next: see `device_idle.SHORT_GAP_NS`."""
-_AFTER_ANOTHER_NS = 10_000
-"""Work that started so soon after that of another stream had ended waited for it."""
-_AFTER_EVENT_NS = 50_000
-"""So soon at most where the host told its stream to wait: 5 to 10 us on NVIDIA, 9 to 19 on AMD."""
-_SKEW_NS = 1_000
 
 
 class ReplayGraph(msgspec.Struct, frozen=True, eq=False):
@@ -154,18 +146,18 @@ def _streams(work: Activities, launched: Flags, follows_stream_wait: Flags) -> _
     follows = before >= 0
     free = np.where(follows, work.end[before], np.iinfo(np.int64).min // 2)
     gap, latency = (work.start - free).astype(np.float64), work.start - work.call_start * 1.0
-    queued = follows & launched & (work.call_start + _QUEUED_NS < free)
+    queued = follows & launched & (work.call_start + GraphLimits.queued_ns < free)
     idle = follows & launched & (work.call_start > free)
     pace = max(float(np.median(gap[queued])), 0.0) if queued.any() else _PACE_NS
-    if pace > _MAX_PACE_NS:  # most of the few that were queued waited for something else
+    if pace > GraphLimits.max_pace_ns:  # most of the few that were queued waited for something else
         pace = _PACE_NS
     usual = float(np.median(latency[idle])) if idle.any() else _LATENCY_NS
     # Whichever of the two came later decided; the other could have been later than it was.
     by_launch = launched & (~follows | (work.call_start + usual >= free + pace))
     # What started later still, on an idle stream that was told to wait, waited for another one.
-    stalled = launched & follows_stream_wait & ~queued & (latency > usual + _QUEUED_NS)
-    stalled &= ~follows | (gap > pace + _QUEUED_NS)
-    late = (queued & (gap > pace + 2 * _SKEW_NS)) | stalled
+    stalled = launched & follows_stream_wait & ~queued & (latency > usual + GraphLimits.queued_ns)
+    stalled &= ~follows | (gap > pace + GraphLimits.queued_ns)
+    late = (queued & (gap > pace + 2 * GraphLimits.skew_ns)) | stalled
     across = _waited_across(work, late, follows_stream_wait)
     by_launch &= across < 0
     lag = np.where(by_launch, latency, np.minimum(latency, usual))
@@ -213,10 +205,10 @@ def _waited_across(work: Activities, late: Flags, follows_stream_wait: Flags) ->
     by_end = np.argsort(work.end, kind="stable")
     ends = work.end[by_end]
     passed = np.full(len(work), np.inf)
-    last = np.searchsorted(ends, work.start[late_rows] + _SKEW_NS, side="right") - 1
+    last = np.searchsorted(ends, work.start[late_rows] + GraphLimits.skew_ns, side="right") - 1
     for row, latest in zip(late_rows.tolist(), last.tolist(), strict=True):
         place = latest
-        while place >= 0 and work.start[row] - ends[place] <= _AFTER_EVENT_NS:
+        while place >= 0 and work.start[row] - ends[place] <= GraphLimits.after_event_ns:
             other = by_end[place]
             if work.lane[other] != work.lane[row] and work.device[other] == work.device[row]:
                 across[row], passed[row] = other, work.start[row] - ends[place]
@@ -225,7 +217,9 @@ def _waited_across(work: Activities, late: Flags, follows_stream_wait: Flags) ->
     # How soon work starts after that of another stream differs from maker to maker: as soon as
     # where the host told a stream to wait.
     pauses = passed[late & follows_stream_wait & (across >= 0)]
-    soon = float(np.clip(pauses.max(initial=0.0), _AFTER_ANOTHER_NS, _AFTER_EVENT_NS))
+    soon = float(
+        np.clip(pauses.max(initial=0.0), GraphLimits.after_another_ns, GraphLimits.after_event_ns)
+    )
     across[passed > soon] = NOBODY
     return across
 

@@ -34,6 +34,7 @@ from timesink.analyses.replay.play import (
     work_so_far,
 )
 from timesink.analyses.steps import bounds_of, complete_lengths, find_steps, step_at
+from timesink.analyses.thresholds import OwnClockLimits
 from timesink.model import units, vendors
 from timesink.model.data_files import csv_rows
 from timesink.model.fitness import OVERHEAD
@@ -46,25 +47,11 @@ CLOCK_KEY, PROGRAM_CLOCK = "timesink_clock", "own"
 """How the metadata of a timeline tell that it is the program's own."""
 _LIKELY_COST_FACTOR, _MAX_COST_FACTOR = 2.0, 4.0
 """Costs are likely up to so many times those of the table, and at most so many."""
-_LONG_NS = 1_000_000
-"""A call of a library that does nothing that is recorded for so long builds or searches something,
-and may take far longer under a profiler."""
-_LONG_SHARE = 0.1
 _LONG_CALLS = "library calls take"
 """Of a cycle; with more of that nobody can tell what it takes without."""
-_MIN_PAUSE_NS = 300.0
-"""From one kernel to the next of a stream at least, or what was recorded."""
-_SLOWER = 1.03
-"""Cycles without the profiler that take this many times as long as with it were disturbed."""
-_MIN_LEFT = 0.2
-"""Less than this share of a cycle is never left: programs are up to five times as slow.  Costs that
-leave less are too high for this machine."""
 _AWAITED_NS, _AWAITED_SHARE = 200_000, 0.01
 """A call that waits for others and is silent for so long found nothing ready; with more than this
 share of the steps in such waits, whatever delivers may decide how long they take."""
-_UNLINKED_SHARE = 0.5
-"""Device work without a launch keeps its time, whatever the host takes: with most of it no replay
-tells how the program runs."""
 _ROUNDS, _NEAR, _AS_USUAL = 12, 0.001, 0.03
 """How often costs are tried, at most, and how near to the measurement is near enough: for those
 that are looked for, and for those of the table."""
@@ -196,7 +183,7 @@ def own_clock(trace: Trace) -> OwnClock:
     plain = _plain_cycles(trace)
     if trace.metadata.extra.get(CLOCK_KEY) == PROGRAM_CLOCK:
         return OwnClock(recorded, None, None, NONE, "they are without it already", 0.0, None)
-    if len(plain) and float(np.median(plain)) > _SLOWER * recorded:
+    if len(plain) and float(np.median(plain)) > OwnClockLimits.slower * recorded:
         why = "unprofiled steps took longer than profiled ones"
         return OwnClock(recorded, None, None, NONE, why, 0.0, None)
     if len(plain) and steps["marked"].all():
@@ -257,7 +244,7 @@ class _Program(msgspec.Struct, frozen=True, eq=False):
         points = graph.points
         inside = host_kinds(trace).among("operator")[points.calls.row]
         inside &= ~points.calls.named(names.frames_calls)  # what old profilers call operators
-        long = (points.length >= _LONG_NS) & (points.owner >= 0)
+        long = (points.length >= OwnClockLimits.long_ns) & (points.owner >= 0)
         long[long] = inside[points.owner[long]]
         table = _table().get(trace.metadata.format, {})
         return cls(graph, steps, *costs_of(trace, graph, table), long)
@@ -267,7 +254,9 @@ class _Program(msgspec.Struct, frozen=True, eq=False):
         scale = np.where(self.long, dose.long, dose.host)
         work = work_so_far(self.graph, dose.cost * self.cost, scale)
         gap = self.graph.gap
-        pause = np.maximum(gap - dose.cost * self.pause, np.minimum(gap, _MIN_PAUSE_NS))
+        pause = np.maximum(
+            gap - dose.cost * self.pause, np.minimum(gap, OwnClockLimits.min_pause_ns)
+        )
         on_device = (self.graph.activity >= 0) & (self.graph.before > 0)
         return play(structs.replace(self.graph, gap=np.where(on_device, pause, gap)), work)
 
@@ -285,7 +274,7 @@ def _fitted_to(program: _Program, wanted: float) -> tuple[float, Played] | None:
     """
     stages: tuple[tuple[float, float, Callable[[float], _Dose]], ...] = (
         (0.0, _LIKELY_COST_FACTOR, _Dose),
-        (1.0, _SLOWER, lambda value: _Dose(0.0, host=value)),
+        (1.0, OwnClockLimits.slower, lambda value: _Dose(0.0, host=value)),
         (1.0, 0.0, lambda value: _Dose(1.0, long=value)),
         (_LIKELY_COST_FACTOR, _MAX_COST_FACTOR, lambda value: _Dose(value, long=0.0)),
         (1.0, 0.0, lambda value: _Dose(_MAX_COST_FACTOR, host=value, long=0.0)),
@@ -347,7 +336,7 @@ def _why_not(trace: Trace, program: _Program) -> str:
         return _unmeasured_reason(trace.metadata.vendor)
     work = program.graph.work
     unlinked = 1.0 - float(work.launched.mean()) if len(work) else 0.0
-    if unlinked > _UNLINKED_SHARE:
+    if unlinked > OwnClockLimits.unlinked_share:
         return (
             f"{100 * unlinked:.0f} % of the device work has no launch in the recording, "
             "so its start on a faster host is unknown"
@@ -357,7 +346,7 @@ def _why_not(trace: Trace, program: _Program) -> str:
     cycle = step_at(points.time[place], points.time[place], bounds)
     lost = np.bincount(cycle[cycle >= 0], points.length[place[cycle >= 0]], minlength=len(bounds))
     share = float(np.median(lost / np.maximum(bounds[:, 1] - bounds[:, 0], 1)))
-    if share <= _LONG_SHARE:
+    if share <= OwnClockLimits.long_share:
         return ""
     longest = place[points.length[place].argmax()]
     name = points.calls.names[points.calls.name[points.owner[longest]]]
@@ -394,10 +383,10 @@ def _estimate_clock(trace: Trace, program: _Program, recorded: float) -> OwnCloc
     low, high = (
         program.cycle_ns(program.played(_Dose(dose))) for dose in (1.0 + _ERROR, 1.0 - _ERROR)
     )
-    least, scale, played = _MIN_LEFT * recorded, 1.0, program.played(_Dose(1.0))
+    least, scale, played = OwnClockLimits.min_left * recorded, 1.0, program.played(_Dose(1.0))
     usual = program.cycle_ns(played)
     if high < least or not recorded:
-        share = f"{100 * _MIN_LEFT:.0f} %"
+        share = f"{100 * OwnClockLimits.min_left:.0f} %"
         why = f"the estimated overhead would leave less than {share} of the step"
         return OwnClock(recorded, None, None, NONE, why, 0.0, None)
     if usual < least:
@@ -485,12 +474,11 @@ def host_slowness(trace: Trace, graph: ReplayGraph) -> float:
     for name, usual in _usual_calls().get(trace.metadata.format, {}).items():
         if name in calls.names:
             mine = length[code == calls.names.index(name)]
-            if len(mine) >= _MIN_CALLS:
+            if len(mine) >= OwnClockLimits.min_calls:
                 ratios.append(np.log(max(float(np.median(mine)), 1.0) / usual))
     return float(np.clip(np.exp(np.median(ratios)), *_HOSTS)) if ratios else 1.0
 
 
-_MIN_CALLS = 20
 _HOSTS = 0.25, 5.0
 """Hosts faster or slower than that were measured wrongly."""
 

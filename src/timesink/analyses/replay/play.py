@@ -14,13 +14,12 @@ from timesink.analyses.device_activities import NO_CALL
 from timesink.analyses.forest import interval_mask
 from timesink.analyses.replay.graph import ReplayGraph, replay_graph
 from timesink.analyses.steps import step_at
+from timesink.analyses.thresholds import PlayLimits
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.trace import Trace
 from timesink.runtime.native import is_native, native_module
 
 _LONG_AGO = float("-inf")
-_MIN_SHARE = 0.03
-"""What is left of any stretch, whatever is taken out of it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +79,7 @@ def work_so_far(
     spent = np.cumsum(cost)
     spent -= np.where(points.is_start, 0.0, cost)  # what an end costs comes after it
     # Nothing takes no time at all, so that all keeps its order.
-    least = _MIN_SHARE * so_far
+    least = PlayLimits.min_share * so_far
     progress = so_far - spent - least
     for low, high in pairwise(points.first):
         progress[low:high] = np.maximum.accumulate(progress[low:high])

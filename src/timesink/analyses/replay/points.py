@@ -27,6 +27,7 @@ from timesink.analyses.columns import (
 )
 from timesink.analyses.device_activities import Activities
 from timesink.analyses.forest import NestedCalls, Nodes, descendant_mask, nest_calls, pre_order
+from timesink.analyses.thresholds import PointsLimits
 from timesink.model import intervals, vendors
 from timesink.model.arrays import run_starts, running_argmax
 from timesink.model.intervals import Flags, Floats, Ints
@@ -120,23 +121,12 @@ def host_points(trace: Trace) -> HostPoints:
 NOBODY = -1
 _LONG_AGO, _NEVER = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 
-_HELD_NS = 30_000
-"""A runtime call that took this long, and returned when work of the device ended, waited for it."""
 _NEAR_NS, _NEAR_SHARE = 10_000, 0.2
 """How soon after the end of the work it returned, at most: this, or this share of its length."""
-_STUCK_NS = 300_000
-_RETURN_NS = 2_000
-"""What a call takes that need not wait."""
 _SKEW_NS, _MAX_SKEW_NS, _SKEW_SHARE = 5_000, 30_000, 0.01
 """By how much the clocks of host and device may differ: at least, and where waits show it at most,
 or by this share of the wait that shows it."""
-_MANY_PENDING = 256
-"""Launches wait for a place in the queue only where so many are before them."""
-_IDLE_NS = 200_000
-"""A thread inside of no call for this long waited for something."""
 _MAX_THREADS = 24
-_BUSY_SHARE = 0.5
-"""Of the time a thread is quiet the other works at least this share, if it works for it."""
 
 
 class Waits(msgspec.Struct, frozen=True, eq=False):
@@ -173,7 +163,7 @@ def device_waits(trace: Trace, points: HostPoints, work: Activities) -> Waits:
     is_runtime = host_kinds(trace).among(*LAUNCH_KINDS)[calls.row]
     outer = is_runtime & ~((calls.parent >= 0) & is_runtime[calls.parent])
     says = named.matching(vendors.waits_for_device)[calls.row]
-    call = np.flatnonzero(outer & (says | (calls.end - calls.start >= _HELD_NS)))
+    call = np.flatnonzero(outer & (says | (calls.end - calls.start >= PointsLimits.held_ns)))
     if not len(work) or not len(call):
         return Waits(
             *(np.zeros(0, dtype) for dtype in (np.int64, float, np.int64, np.int64, float))
@@ -198,7 +188,7 @@ def device_waits(trace: Trace, points: HostPoints, work: Activities) -> Waits:
     # takes very long and ends with its own work found the queue full.
     its_own = (last >= 0) & (work.call[last] == calls.row[call])
     staged = device_names(trace).matching(lambda name: "Pageable" in name)[work.row[last]]
-    stuck = end - start >= _STUCK_NS
+    stuck = end - start >= PointsLimits.stuck_ns
     ends_with_it = (done > start) & (end - done <= near) & (~its_own | staged | stuck)
     is_wait = (last >= 0) & (says | ends_with_it)
     activity = np.where(is_wait, last, np.where(says, NOBODY, pending))
@@ -214,7 +204,9 @@ def device_waits(trace: Trace, points: HostPoints, work: Activities) -> Waits:
     usual = float(np.median(late[waited])) if waited.any() else 0.0
     return Waits(
         point=points.end[call],
-        least=np.where(waited, np.minimum(end - start, _RETURN_NS), end - start).astype(np.float64),
+        least=np.where(waited, np.minimum(end - start, PointsLimits.return_ns), end - start).astype(
+            np.float64
+        ),
         activity=activity,
         source=np.full(len(call), NOBODY),
         lag=np.where(waited, late, np.minimum(late, usual)),
@@ -263,7 +255,9 @@ def _queue_was_full(work: Activities, its: Ints, start: Ints, end: Ints, near: F
     place = np.searchsorted(work.end[by_end], end, side="right") - 1
     done = np.where(place >= 0, work.end[by_end[place]], _LONG_AGO)
     launched = np.searchsorted(np.sort(work.call_start[its]), start)
-    full = (launched - place - 1 >= _MANY_PENDING) & (done > start) & (end - done <= near)
+    full = (
+        (launched - place - 1 >= PointsLimits.many_pending) & (done > start) & (end - done <= near)
+    )
     return np.where(full, by_end[place], NOBODY)
 
 
@@ -286,7 +280,9 @@ def hand_overs(points: HostPoints, main: int) -> Iterator[Waits]:
                 yield from _between(points, quiet[giver], quiet[taker], taker)
     for other in threads:
         time, low, high = points.time, points.first[main], points.first[main + 1]
-        idle = quiet[other][(length[quiet[other]] >= _IDLE_NS) & (points.owner[quiet[other]] < 0)]
+        idle = quiet[other][
+            (length[quiet[other]] >= PointsLimits.idle_ns) & (points.owner[quiet[other]] < 0)
+        ]
         resume = np.append(points.first[other], idle + 1)
         apart = other == main or process[other] != process[main]
         resume = resume[(time[resume] >= time[low]) & (not apart)]
@@ -309,7 +305,7 @@ def _between(points: HostPoints, gap: Ints, taken: Ints, taker: int) -> Iterator
     again = np.where(last + 1 < high, time[np.minimum(last + 1, high - 1)], _NEVER)
     fits = (time[resume] <= end) & (quiet_since <= begin) & (again - end >= 0)
     fits &= (again == _NEVER) | (again - time[last] >= QUIET_NS)
-    fits &= time[last] - time[resume] >= _BUSY_SHARE * (end - begin)
+    fits &= time[last] - time[resume] >= PointsLimits.busy_share * (end - begin)
     gap, resume, last = gap[fits], resume[fits], last[fits]
     yield _after(points, resume, gap)
     yield _after(points, gap + 1, last)
@@ -328,13 +324,6 @@ def talks_on_host(name: str) -> bool:
     return vendors.is_collective_call(name) and vendors.library_in(name) is None
 
 
-_MIN_WAIT_NS = 1_000_000
-_SAME_END_SHARE = 0.2
-_MIN_WAITING_SHARE = 0.7
-"""A thread that makes no call for a millisecond or more, of which a collective of another thread
-takes this share, and goes on about when that ends, waited for it, though no call says so."""
-
-
 def waits_for_collectives(points: HostPoints) -> tuple[Floats, Ints]:
     """By host point: which share of the stretch after it waits for a collective of the host.
 
@@ -345,13 +334,13 @@ def waits_for_collectives(points: HostPoints) -> tuple[Floats, Ints]:
     if not len(calls):
         return part, awaited
     collectives = np.flatnonzero(calls.named(talks_on_host))
-    long = np.flatnonzero(length >= _MIN_WAIT_NS)
+    long = np.flatnonzero(length >= PointsLimits.min_wait_ns)
     if not len(collectives) or not len(long):
         return part, awaited
     inside = descendant_mask(collectives, calls.size)
     long = long[~((points.owner[long] >= 0) & inside[points.owner[long]])]
     ends = points.time[long] + length[long]
-    near = np.maximum(_MIN_WAIT_NS, _SAME_END_SHARE * length[long])
+    near = np.maximum(PointsLimits.min_wait_ns, PointsLimits.same_end_share * length[long])
     nearest = _nearest(np.sort(calls.end[collectives]), ends)
     is_met = np.abs(ends - nearest) <= near
     spans = np.stack([points.time[long], ends]).T
@@ -359,7 +348,7 @@ def waits_for_collectives(points: HostPoints) -> tuple[Floats, Ints]:
         intervals.merge(np.stack([calls.start[collectives], calls.end[collectives]]).T), spans
     )
     share = taken / length[long]
-    waits = is_met & (share >= _MIN_WAITING_SHARE)
+    waits = is_met & (share >= PointsLimits.min_waiting_share)
     part[long[waits]] = share[waits]
     by_end = collectives[np.argsort(calls.end[collectives], kind="stable")]
     awaited[long[waits]] = by_end[np.searchsorted(calls.end[by_end], nearest[waits])]

@@ -50,6 +50,7 @@ from timesink.analyses.replay.what_if import (
     step_ns,
 )
 from timesink.analyses.steps import find_steps, is_communication, step_at
+from timesink.analyses.thresholds import PredictionLimits
 from timesink.errors import UsageError
 from timesink.model import vendors
 from timesink.model.intervals import Flags, Floats, Ints
@@ -57,8 +58,6 @@ from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.schema import KERNEL_KINDS
 from timesink.model.trace import Trace
 
-_MAX_COSTS = 4.0
-"""How many times what recording cost is taken out, at most, for the lower end of an interval."""
 _ROUNDS = 3
 
 
@@ -118,7 +117,7 @@ def _with_cycle(wanted: float, recorded: Scenario, now: Scenario) -> Scenario:
     def at(dose: float) -> Scenario:
         return _at_dose(dose, recorded, now)
 
-    usual, sides = cycle_ns(now), (0.0, _MAX_COSTS)
+    usual, sides = cycle_ns(now), (0.0, PredictionLimits.max_costs)
     lengths = [cycle_ns(at(side)) for side in sides]
     fits = [
         (usual - wanted) * (side_length - wanted) <= 0 and side_length != usual
@@ -293,13 +292,6 @@ def _window(steps: pl.DataFrame, played: Played) -> tuple[float, float]:
 # -- every single change worth a try ---------------------------------------------------------------
 
 _MAX_KERNELS, _MAX_WAITS, _MAX_CALLS = 8, 6, 4
-_HALF = 0.5
-"""What kernels without a known roof, copies from pageable memory and host code outside of calls are
-tried at."""
-_MIN_BARE_SHARE = 0.02
-"""Host code outside of calls that decides less of a cycle is not tried."""
-_AT_ROOF = 0.95
-"""Kernels that would take more than this share of their time at their roof are not tried."""
 _COPIES = ("aten::to", "aten::contiguous", "aten::clone")
 """Calls that only copy or cast what others compute."""
 _PAGEABLE = "Pageable"
@@ -341,8 +333,8 @@ def _single_changes(base: Prediction, at_roof: Mapping[str, float]) -> Iterator[
     yield from _fewer_waits(base)
     yield from _fewer_copies(scenario)
     bare = base.path.filter(pl.col("kind") == "host", pl.col("name") == "")["path_ns"].sum()
-    if bare > _MIN_BARE_SHARE * base.cycle_ns:
-        yield AskedChange("scale", "outside", factor=_HALF)
+    if bare > PredictionLimits.min_bare_share * base.cycle_ns:
+        yield AskedChange("scale", "outside", factor=PredictionLimits.half)
     if "unfused-optimizer" in traits:
         yield AskedChange("fuse", "op", "Optimizer.step")
     if "graphs" not in traits:
@@ -364,10 +356,10 @@ def _faster_kernels(scenario: Scenario, at_roof: Mapping[str, float]) -> Iterato
     for text in _largest(
         named.texts, named.codes[work.row], scenario.length * kernels, _MAX_KERNELS
     ):
-        factor = round(at_roof.get(text, _HALF), 3)
+        factor = round(at_roof.get(text, PredictionLimits.half), 3)
         if not factor:
             yield AskedChange("remove", "kernel", glob.escape(text))
-        elif factor < _AT_ROOF:
+        elif factor < PredictionLimits.at_roof:
             yield AskedChange("scale", "kernel", glob.escape(text), factor)
 
 
@@ -402,7 +394,7 @@ def _fewer_copies(scenario: Scenario) -> Iterator[AskedChange]:
     if copies.any():
         texts = {device_names(scenario.trace).texts[code] for code in _codes(scenario, copies)}
         if any(_PAGEABLE in text for text in texts):
-            yield AskedChange("scale", "copy", f"*{_PAGEABLE}*", _HALF)
+            yield AskedChange("scale", "copy", f"*{_PAGEABLE}*", PredictionLimits.half)
         yield from _overlapped_copies(scenario)
     if not len(calls):
         return

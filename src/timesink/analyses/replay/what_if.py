@@ -20,22 +20,13 @@ from timesink.analyses.replay.graph import ReplayGraph
 from timesink.analyses.replay.play import Played, play, step_lengths, work_by_step
 from timesink.analyses.replay.points import NOBODY, HostPoints, talks_on_host, waits_for_collectives
 from timesink.analyses.steps import find_steps, is_communication, step_at
+from timesink.analyses.thresholds import WhatIfLimits
 from timesink.errors import UsageError
 from timesink.model import intervals, vendors
 from timesink.model.intervals import Flags, Floats, Ints, union_starts
 from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.schema import KERNEL_KINDS
 from timesink.model.trace import Trace
-
-_GRAPH_LAUNCH_NS = 10_000.0
-"""What launching a whole graph takes the host."""
-PACE_NS = 1_000.0
-"""From one node of a graph to the next, at most, and from queued work to the next."""
-_PASSES = 2.0
-"""What one pass takes of the costliest operator it stands for: a fused Adam reads and writes seven
-tensors, `addcdiv_` four."""
-_HELD_SHARE = 0.5
-"""A call that goes on for this share of the copy it made makes it itself."""
 
 
 class Scenario(msgspec.Struct, frozen=True, eq=False):
@@ -234,7 +225,9 @@ def _held_calls(scenario: Scenario, copies: Flags) -> Flags:
     work, points = scenario.graph.work, scenario.graph.points
     call = _launches(scenario)
     shared = np.minimum(work.end, work.call_end) - np.maximum(work.start, work.call_start)
-    is_synchronous = copies & (call >= 0) & (shared > _HELD_SHARE * (work.end - work.start))
+    is_synchronous = (
+        copies & (call >= 0) & (shared > WhatIfLimits.held_share * (work.end - work.start))
+    )
     stretches = np.zeros(len(points.time), dtype=np.bool_)
     for place in call[is_synchronous].tolist():
         stretches[points.start[place] : points.end[place]] = True
@@ -480,7 +473,7 @@ def _in_one_pass(scenario: Scenario, chosen: _Selection) -> Floats:
         by_name = np.bincount(names, scenario.stretch[mine][inside]) if len(names) else np.zeros(1)
         total = float(scenario.stretch[mine].sum())
         if total > 0 and by_name.max() > 0:
-            stretch[mine] *= min(1.0, _PASSES * float(by_name.max()) / total)
+            stretch[mine] *= min(1.0, WhatIfLimits.passes * float(by_name.max()) / total)
     return stretch
 
 
@@ -491,7 +484,7 @@ def _as_graph(scenario: Scenario, chosen: _Selection, change: AskedChange) -> Sc
     gap, lag = graph.gap.copy(), graph.lag.copy()
     # Work that nobody is known to have launched waits for reasons that are not known either.
     nodes = nodes[(graph.needs[nodes] >= 0) & (graph.before[nodes] > 0)]
-    gap[nodes] = np.minimum(gap[nodes], PACE_NS)
+    gap[nodes] = np.minimum(gap[nodes], WhatIfLimits.pace_ns)
     handed = graph.waits & (graph.point >= 0) & (graph.needs >= 0)
     handed[handed] = graph.point[graph.needs[handed]] >= 0
     handed[handed] = chosen.stretches[graph.point[handed] - 1]
@@ -505,7 +498,7 @@ def _as_graph(scenario: Scenario, chosen: _Selection, change: AskedChange) -> Sc
     stays = (owner >= 0) & inside[owner] if len(calls) else owner >= 0
     left = np.where(stays, 1.0, waits_for_collectives(graph.points)[0])
     stretch = np.where(chosen.stretches, scenario.stretch * left, scenario.stretch)
-    stretch[_first_launches(scenario, chosen, change)] += _GRAPH_LAUNCH_NS
+    stretch[_first_launches(scenario, chosen, change)] += WhatIfLimits.graph_launch_ns
     return replace(scenario, stretch=stretch, graph=replace(graph, gap=gap, lag=lag))
 
 

@@ -20,34 +20,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from timesink.analyses.thresholds import AutocorrelationLimits
 from timesink.model.intervals import Floats
-
-_MIN_COSINES = 3
-"""More see less of what is slow; fewer have so wide an interval that 30 % more is no change.  Long
-runs can afford more: 0.4 n^(2/3), the published choice for correlations of about 0.7."""
-
-_COMMON = 0.8
-"""How alike neighbouring cycles are taken to be before any is seen ..."""
-
-_COMMON_WEIGHT = 6.0
-"""... which is believed as if this many cycles had told so.
-
-Both were chosen among 324 ways to estimate, for the fewest false alarms on made-up noise among
-those that still find a fifth more in six cycles and the known faults in recordings.  Weighing all
-likenesses by how well they fit raises about half as many false alarms in few cycles, and misses
-two of those faults, in runs that go through levels."""
-
-_MAX_AUTOCORRELATION = 0.95
-"""What is more alike is a trend, of which the mean cannot be known at all."""
-
-_MIN_LEFT = 0.05
-"""Part of the scatter that is left around the mean of the sequence at least."""
 
 
 def cosines(measurements: int) -> int:
     """How many cosines the slow part of the scatter is judged by."""
     usual = round(0.4 * float(np.cbrt(measurements)) ** 2)
-    return max(1, min(measurements - 1, max(_MIN_COSINES, usual)))
+    return max(1, min(measurements - 1, max(AutocorrelationLimits.min_cosines, usual)))
 
 
 def pooled_autocorrelation(sides: Sequence[Floats]) -> Floats:
@@ -58,8 +38,14 @@ def pooled_autocorrelation(sides: Sequence[Floats]) -> Floats:
         number * correlation + (1 + 4 * correlation)
         for number, correlation in zip(numbers, map(_lag_one, sides), strict=True)
     ]
-    total = sum(correlations) + _COMMON_WEIGHT * _COMMON
-    return np.asarray(np.clip(total / (sum(numbers) + _COMMON_WEIGHT), 0.0, _MAX_AUTOCORRELATION))
+    total = sum(correlations) + AutocorrelationLimits.common_weight * AutocorrelationLimits.common
+    return np.asarray(
+        np.clip(
+            total / (sum(numbers) + AutocorrelationLimits.common_weight),
+            0.0,
+            AutocorrelationLimits.max_autocorrelation,
+        )
+    )
 
 
 def lag1_autocorrelation(sides: Sequence[Floats]) -> float:
@@ -96,7 +82,7 @@ def variance_of_mean(values: Floats, autocorrelation: Floats) -> tuple[Floats, F
     number = len(values)
     centred = values - values.mean(axis=0)
     stand_for_one = steps_per_independent_step(number, autocorrelation)
-    left = np.maximum(number - stand_for_one, _MIN_LEFT * number)
+    left = np.maximum(number - stand_for_one, AutocorrelationLimits.min_left * number)
     of_neighbours = (centred**2).sum(axis=0) / number * stand_for_one / left
     slow = _slow_part(centred) / number
     freedom = np.maximum(1.0, number / stand_for_one - 1)

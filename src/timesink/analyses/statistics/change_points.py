@@ -18,31 +18,16 @@ import msgspec
 import numpy as np
 
 from timesink.analyses.statistics.robust import hampel_filter, neighbour_noise, scaled_mad
-from timesink.analyses.statistics.significance import ALPHA
 from timesink.analyses.statistics.student_t import t_limit, two_sided_p
+from timesink.analyses.thresholds import ChangePointsLimits, SignificanceLimits
 from timesink.model.intervals import Flags, Floats, Ints
 
-MIN = 3
-"""Values a level has at least: fewer are outliers, or not known yet."""
-_OF_PARTS = 0.025
-"""The same in a stretch of a series that has some: there are several of these."""
-_OF_CUT = 0.6
-"""Part of the chance that is left to one cut, in stretches long enough for two."""
-_LONG = 5 * MIN
-_PERMUTATIONS = 399
-_MORE = 1999
-"""Orders of stretches that are not long: they cost little, and 399 would miss some steps."""
+_LONG = 5 * ChangePointsLimits.min
 _AT_ONCE = 2_000_000
 """Distances held at a time."""
 _CENTRE, _CENTRE_OF_FEW = 6.5, 20.0
 """Few values hardly tell an end from chance, so cuts near the middle count more, by this much over
 the number of values; the less, the more of them there are."""
-_MAY = 0.01
-"""How seldom the newest values of a level are so far from it by chance."""
-_MIN_PCT = 0.5
-"""Changes of a level that are worth telling, in percent."""
-_OFTEN = 3
-"""A count that is another one at more than every so many rows is no exact one."""
 
 
 class ChangePoint(msgspec.Struct, frozen=True):
@@ -56,7 +41,9 @@ class ChangePoint(msgspec.Struct, frozen=True):
     """Whether there are values enough; else more may show that it is none."""
 
 
-def level_changes(values: Floats, least_pct: float = _MIN_PCT, seed: int = 1) -> list[ChangePoint]:
+def level_changes(
+    values: Floats, least_pct: float = ChangePointsLimits.min_pct, seed: int = 1
+) -> list[ChangePoint]:
     """Where the level of noisy values changed, in order; the last may be uncertain.
 
     >>> level_changes(np.array([10.0, 10.1, 9.9, 10.0, 10.1, 12.0, 12.1, 11.9, 12.0, 12.1]))
@@ -67,7 +54,11 @@ def level_changes(values: Floats, least_pct: float = _MIN_PCT, seed: int = 1) ->
     stretches = [(0, len(values))]
     while stretches:
         start, end = stretches.pop()
-        cuts = _cuts(values[start:end], seed, _OF_PARTS if points else ALPHA)
+        cuts = _cuts(
+            values[start:end],
+            seed,
+            ChangePointsLimits.of_parts if points else SignificanceLimits.alpha,
+        )
         points += [ChangePoint(start + cut.at, cut.p) for cut in cuts]
         if cuts:
             stretches += pairwise([start, *(start + cut.at for cut in cuts), end])
@@ -88,7 +79,7 @@ def exact_changes(values: Sequence[Hashable | None]) -> list[ChangePoint] | None
     """
     places = [place for place, value in enumerate(values) if value is not None]
     changed = [at for before, at in pairwise(places) if values[before] != values[at]]
-    if len(changed) > max(2, len(places) // _OFTEN):
+    if len(changed) > max(2, len(places) // ChangePointsLimits.often):
         return None
     return [ChangePoint(at) for at in changed]
 
@@ -103,7 +94,7 @@ def _between_neighbours(values: Floats, points: list[ChangePoint], seed: int) ->
         while place < len(points):
             start = points[place - 1].at if place else 0
             end = points[place + 1].at if place + 1 < len(points) else len(values)
-            cut = _best_cut(values[start:end], seed, ALPHA)
+            cut = _best_cut(values[start:end], seed, SignificanceLimits.alpha)
             points[place : place + 1] = [] if cut is None else [ChangePoint(start + cut.at, cut.p)]
             place += cut is not None
         if points == before:
@@ -129,7 +120,7 @@ def _worth_telling(
 def _cuts(values: Floats, seed: int, alpha: float) -> list[ChangePoint]:
     """Where to cut a stretch: once, else around what comes and goes; nowhere where chance would."""
     is_long = len(values) >= _LONG
-    cut = _best_cut(values, seed, _OF_CUT * alpha if is_long else alpha)
+    cut = _best_cut(values, seed, ChangePointsLimits.of_cut * alpha if is_long else alpha)
     if cut is not None:
         return [cut]
     if not is_long or not np.ptp(values):
@@ -137,7 +128,11 @@ def _cuts(values: Floats, seed: int, alpha: float) -> list[ChangePoint]:
     distances = np.abs(values[:, None] - values[None, :])
     (largest,), (start,), (end,) = _inner(distances, np.arange(len(values))[None, :])
     p = _chance(
-        distances, largest, seed, (1 - _OF_CUT) * alpha, lambda *arguments: _inner(*arguments)[0]
+        distances,
+        largest,
+        seed,
+        (1 - ChangePointsLimits.of_cut) * alpha,
+        lambda *arguments: _inner(*arguments)[0],
     )
     return [] if p is None else [ChangePoint(int(start), p), ChangePoint(int(end), p)]
 
@@ -145,7 +140,7 @@ def _cuts(values: Floats, seed: int, alpha: float) -> list[ChangePoint]:
 def _best_cut(values: Floats, seed: int, alpha: float) -> ChangePoint | None:
     """Where to cut a stretch once; None where chance would cut it as well."""
     number = len(values)
-    if number < 2 * MIN or not np.ptp(values):
+    if number < 2 * ChangePointsLimits.min or not np.ptp(values):
         return None
     distances = np.abs(values[:, None] - values[None, :])
     weights = _weights(number)
@@ -155,7 +150,9 @@ def _best_cut(values: Floats, seed: int, alpha: float) -> ChangePoint | None:
 
     energies = _energies(distances, np.arange(number)[None, :])
     p = _chance(distances, float((energies * weights).max()), seed, alpha, largest_of)
-    return None if p is None else ChangePoint(MIN + int(np.argmax(energies[0])), p)
+    return (
+        None if p is None else ChangePoint(ChangePointsLimits.min + int(np.argmax(energies[0])), p)
+    )
 
 
 def _chance(
@@ -168,7 +165,7 @@ def _chance(
     """Part of the orders of the values that are as far apart somewhere; None from `alpha` on."""
     number, random = len(distances), np.random.default_rng(seed)
     beyond = done = 0
-    draws = _PERMUTATIONS if number >= _LONG else _MORE
+    draws = ChangePointsLimits.permutations if number >= _LONG else ChangePointsLimits.more
     batch = max(1, min(draws, _AT_ONCE // number**2))
     while done < draws:
         size = min(batch, draws - done)
@@ -190,8 +187,10 @@ def _inner(distances: Floats, orders: Ints) -> tuple[Floats, Ints, Ints]:
     every = sums[:, :, -1]
     largest = np.full(len(orders), -1.0)
     starts, ends = (np.zeros(len(orders), dtype=np.int64) for _ in range(2))
-    for length in range(MIN, min(number // 2, number - 2 * MIN) + 1):
-        start = np.arange(MIN, number - MIN - length + 1)
+    for length in range(
+        ChangePointsLimits.min, min(number // 2, number - 2 * ChangePointsLimits.min) + 1
+    ):
+        start = np.arange(ChangePointsLimits.min, number - ChangePointsLimits.min - length + 1)
         end, rest = start + length, number - length
         inside = square[:, end] - 2 * sums[:, start, end] + square[:, start]
         across = every[:, end] - every[:, start] - inside
@@ -214,7 +213,7 @@ def _energies(distances: Floats, orders: Ints) -> Floats:
     # Sums of distances among those before a cut, and from these to all.
     inside = 2 * np.cumsum(np.einsum("rij,ij->ri", ordered, below), axis=1)
     every = np.cumsum(distances.sum(axis=1)[orders], axis=1)
-    before = np.arange(MIN, number - MIN + 1)
+    before = np.arange(ChangePointsLimits.min, number - ChangePointsLimits.min + 1)
     after = number - before
     left = inside[:, before - 1]
     across = every[:, before - 1] - left
@@ -224,22 +223,22 @@ def _energies(distances: Floats, orders: Ints) -> Floats:
 
 
 def _weights(number: int) -> Floats:
-    before = np.arange(MIN, number - MIN + 1)
+    before = np.arange(ChangePointsLimits.min, number - ChangePointsLimits.min + 1)
     centre = _CENTRE if number >= _LONG else _CENTRE_OF_FEW
     return np.asarray((4 * before * (number - before) / number**2) ** (centre / number))
 
 
 def _may_have_changed(values: Floats, least_pct: float) -> int | None:
     """The first of a few newest values that are far from those before; None where none are."""
-    for fresh in range(min(2 * MIN, len(values)) - 1, 0, -1):
+    for fresh in range(min(2 * ChangePointsLimits.min, len(values)) - 1, 0, -1):
         old, new = values[:-fresh], values[-fresh:]
-        if len(old) < MIN:
+        if len(old) < ChangePointsLimits.min:
             continue
         centre, spread = float(old.mean()), float(old.std(ddof=1))
         away = new - centre
         if not (np.all(away > 0) or np.all(away < 0)):
             continue
-        limit = t_limit(_MAY, len(old) - 1.0)
+        limit = t_limit(ChangePointsLimits.may, len(old) - 1.0)
         enough = max(limit * spread * (1 / fresh + 1 / len(old)) ** 0.5, least_pct / 100 * centre)
         # Every one of them: the mean of several may be that of one outlier.
         if abs(float(away.mean())) > enough and np.abs(away).min() > spread:
@@ -248,27 +247,6 @@ def _may_have_changed(values: Floats, least_pct: float) -> int | None:
 
 
 # Levels that the measurements of a run stay at for a while, and how they begin.
-
-_MIN_NOISE = 0.005
-"""Part of the median that is noise, however alike neighbours are."""
-
-_CRITICAL = 4.0
-"""Standard errors between two levels; the largest of all places to cut is far out by chance."""
-
-_SHORTEST = 2
-"""Measurements of a level: one alone is an outlier."""
-
-_WARM = 1.2
-"""Measurements of a warm-up are this many times as large as later ones ..."""
-
-_WARM_QUANTILE = 0.9
-"""... of which nine in ten are smaller than this one ..."""
-
-_FAR_OUT = 5.0
-"""... and this many spreads away from what is usual later."""
-
-_MAX_WARM = 0.2
-"""What lasts longer than this part of a run is a level of its own."""
 
 
 class Segment(msgspec.Struct, frozen=True):
@@ -294,7 +272,9 @@ def segments(values: Floats) -> list[Segment]:
     noise = 0.0
     if len(values) > 1:
         # From steps between neighbours: few of them change level.
-        noise = max(neighbour_noise(values), _MIN_NOISE * abs(float(np.median(values))))
+        noise = max(
+            neighbour_noise(values), ChangePointsLimits.min_noise * abs(float(np.median(values)))
+        )
     cuts, open_stretches = [], [(0, len(values))]
     while open_stretches:
         start, end = open_stretches.pop()
@@ -313,15 +293,15 @@ def segments(values: Floats) -> list[Segment]:
 def _best_level_cut(values: Floats, noise: float) -> int:
     """Where levels are farthest apart; 0 where they are not apart."""
     number = len(values)
-    if number < 2 * _SHORTEST or not noise:
+    if number < 2 * ChangePointsLimits.shortest or not noise:
         return 0
-    before = np.arange(_SHORTEST, number - _SHORTEST + 1)
+    before = np.arange(ChangePointsLimits.shortest, number - ChangePointsLimits.shortest + 1)
     after = number - before
     sums = np.cumsum(values)
     gap = np.abs(sums[before - 1] / before - (sums[-1] - sums[before - 1]) / after)
     apart = gap / np.sqrt(1 / before + 1 / after)
     best = int(np.argmax(apart))
-    return int(before[best]) if apart[best] > _CRITICAL * noise else 0
+    return int(before[best]) if apart[best] > ChangePointsLimits.critical * noise else 0
 
 
 def regime_p(values: Floats, is_new: Flags) -> float | None:
@@ -352,14 +332,16 @@ def regime_p(values: Floats, is_new: Flags) -> float | None:
 
 def warm_up(values: Floats) -> int:
     """How many of the first measurements are a warm-up, each larger than what is usual later."""
-    most = int(_MAX_WARM * len(values))
+    most = int(ChangePointsLimits.max_warm * len(values))
     if not most:
         return 0
     later = values[most:]
     usual = float(np.median(later))
     spread = scaled_mad(later, usual)
     # What happens again and again later on is no warm-up either.
-    often = float(np.quantile(later, _WARM_QUANTILE))
-    is_usual = values <= max(_WARM * often, usual + _FAR_OUT * spread)
+    often = float(np.quantile(later, ChangePointsLimits.warm_quantile))
+    is_usual = values <= max(
+        ChangePointsLimits.warm * often, usual + ChangePointsLimits.far_out * spread
+    )
     first = int(np.argmax(is_usual))
     return first if first <= most else 0

@@ -27,20 +27,9 @@ from timesink.analyses.statistics.autocorrelation import (
     pooled_autocorrelation,
     steps_per_independent_step,
 )
-from timesink.analyses.statistics.mean_changes import ENOUGH
 from timesink.analyses.statistics.rank_tests import lower_tails
-from timesink.analyses.statistics.significance import ALPHA
+from timesink.analyses.thresholds import ExactLimits, MeanChangesLimits, SignificanceLimits
 from timesink.model.intervals import Floats
-
-MIN_A_SIDE = 3
-"""Two steps beside each other are one state of the machine, however many the other side has."""
-RUN_FLOOR = 0.028
-"""Part by which two runs of one program differ anyway: 1.96 times the root of two times the one
-percent that `mean_changes` adds to the error of each mean."""
-_MAX_COUNTED = 40
-"""Steps of the smaller side up to which orders are counted; of more, the normal distribution."""
-_MAX_STEPS = 500
-"""Steps of a side that are looked at, spread evenly over it."""
 
 
 class SeparatedSteps(msgspec.Struct, frozen=True):
@@ -53,22 +42,18 @@ class SeparatedSteps(msgspec.Struct, frozen=True):
     """95 % interval of the ratio of a new step to a base step, widened by `RUN_FLOOR`."""
 
 
-_MANY_STEPS = 30
-"""With so many steps a side the smallest p-value is below 1e-16, which no limit comes near."""
-
-
 def least_p(base: int, new: int) -> float:
     """The smallest two-sided p-value that so many steps a side can have.
 
     >>> [round(least_p(steps, steps), 4) for steps in (2, 3, 4, 6)]
     [0.3333, 0.1, 0.0286, 0.0022]
     """
-    if min(base, new) >= _MANY_STEPS:
+    if min(base, new) >= ExactLimits.many_steps:
         return 0.0
     return min(1.0, 2 / comb(base + new, base))
 
 
-def fewest_steps(alpha: float = ALPHA) -> int:
+def fewest_steps(alpha: float = SignificanceLimits.alpha) -> int:
     """Steps a side from which on `least_p` is below `alpha`.
 
     >>> fewest_steps(0.05), fewest_steps(0.01), fewest_steps(0.001)
@@ -77,7 +62,9 @@ def fewest_steps(alpha: float = ALPHA) -> int:
     return next(steps for steps in count(1) if least_p(steps, steps) < alpha)
 
 
-def ratio_limits(base: Floats, new: Floats, alpha: float = ALPHA) -> tuple[float, float] | None:
+def ratio_limits(
+    base: Floats, new: Floats, alpha: float = SignificanceLimits.alpha
+) -> tuple[float, float] | None:
     """Limits of the ratio of a new step to a base step that Mann-Whitney's test does not reject.
 
     They are order statistics of all ratios between a step of either side (Hodges and Lehmann), and
@@ -110,24 +97,24 @@ def separated_steps(base: Floats, new: Floats) -> SeparatedSteps | None:
     """
     base, new = (_spread_evenly(side) for side in (base, new))
     counts = len(base), len(new)
-    if min(counts) < MIN_A_SIDE or min(base.min(), new.min()) <= 0:
+    if min(counts) < ExactLimits.min_a_side or min(base.min(), new.min()) <= 0:
         return None
     is_longer = bool(new.min() > base.max())
     if not is_longer and not base.min() > new.max():
         return None
     independent = _independent(base, new)
-    wins = _critical_wins(*independent, ALPHA)
+    wins = _critical_wins(*independent, SignificanceLimits.alpha)
     if wins is None:
         return None
     rank = wins * counts[0] * counts[1] // (independent[0] * independent[1])
     low, high = _limits_at(base, new, rank)
-    low, high = low * exp(-RUN_FLOOR), high * exp(RUN_FLOOR)
+    low, high = low * exp(-ExactLimits.run_floor), high * exp(ExactLimits.run_floor)
     return SeparatedSteps(least_p(*independent), low, high) if low > 1 or high < 1 else None
 
 
 def _independent(base: Floats, new: Floats) -> tuple[int, int]:
     counts = len(base), len(new)
-    if min(counts) < ENOUGH:
+    if min(counts) < MeanChangesLimits.enough:
         return counts
     sides = [np.log(side)[:, None] for side in (base, new)]
     autocorrelation = pooled_autocorrelation(sides)
@@ -141,9 +128,9 @@ def _independent(base: Floats, new: Floats) -> tuple[int, int]:
 
 
 def _spread_evenly(side: Floats) -> Floats:
-    if len(side) <= _MAX_STEPS:
+    if len(side) <= ExactLimits.max_steps:
         return side
-    return side[np.linspace(0, len(side) - 1, _MAX_STEPS).round().astype(np.int64)]
+    return side[np.linspace(0, len(side) - 1, ExactLimits.max_steps).round().astype(np.int64)]
 
 
 def _limits_at(base: Floats, new: Floats, rank: int) -> tuple[float, float]:
@@ -156,7 +143,7 @@ def _critical_wins(base: int, new: int, alpha: float) -> int | None:
     """Most wins of the side with fewer at which Mann-Whitney's test rejects; None where none do."""
     if min(base, new) < 1 or least_p(base, new) >= alpha:
         return None
-    if min(base, new) <= _MAX_COUNTED:
+    if min(base, new) <= ExactLimits.max_counted:
         tails = lower_tails(min(base, new), max(base, new))
         return int(np.searchsorted(2 * tails, alpha)) - 1
     pairs = base * new

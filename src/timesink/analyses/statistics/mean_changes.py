@@ -21,8 +21,8 @@ import numpy as np
 from timesink.analyses.statistics.autocorrelation import pooled_autocorrelation, variance_of_mean
 from timesink.analyses.statistics.moments import QUIETLY, column_means
 from timesink.analyses.statistics.robust import without_outliers
-from timesink.analyses.statistics.significance import ALPHA
 from timesink.analyses.statistics.student_t import student_t_quantile, two_sided_p
+from timesink.analyses.thresholds import MeanChangesLimits, SignificanceLimits
 from timesink.model.intervals import Floats
 
 # Whether two sets of measurements lie so far apart that no wandering of their levels explains it.
@@ -41,16 +41,6 @@ from timesink.model.intervals import Floats
 # 0.9       0.8    0.1    0.0
 # 0.97     11.7    4.2    0.1
 
-ENOUGH = 8
-"""Measurements a side needs: fewer do not show how far they wander."""
-
-_FAR = 1.6
-"""Positive means of which one is this many times the other are judged by their ratio as well: runs
-without a change are hardly ever so far from each other, whatever they are like ..."""
-
-_OF_SPAN = 0.25
-"""... so that a gap of this part of what both sides span is enough."""
-
 
 @QUIETLY
 def apart(base: Floats, new: Floats, least: Floats) -> tuple[np.ndarray, Floats, Floats]:
@@ -68,9 +58,9 @@ def apart(base: Floats, new: Floats, least: Floats) -> tuple[np.ndarray, Floats,
     gap = np.maximum(ends[1] - ends[2], ends[0] - ends[3])
     spans = (ends[2] - ends[0]) + (ends[3] - ends[1])
     means = [side.mean(axis=0) for side in (base, new)]
-    is_far = is_ratio & (np.maximum(*means) > _FAR * np.minimum(*means))
-    spans = np.where(is_far, _OF_SPAN, 1.0) * spans
-    enough = min(len(base), len(new)) >= ENOUGH
+    is_far = is_ratio & (np.maximum(*means) > MeanChangesLimits.far * np.minimum(*means))
+    spans = np.where(is_far, MeanChangesLimits.of_span, 1.0) * spans
+    enough = min(len(base), len(new)) >= MeanChangesLimits.enough
     return enough & (gap > spans) & (np.abs(near) > least), near, far
 
 
@@ -91,11 +81,14 @@ def intervals(
     variances = [variance_of_mean(side, autocorrelation) for side in sides]
     means = [side.mean(axis=0) for side in sides]
     error, freedom = _error(variances, [floor * mean for mean in means])
-    change, reach = means[1] - means[0], error * student_t_quantile(ALPHA, freedom)
+    change, reach = (
+        means[1] - means[0],
+        error * student_t_quantile(SignificanceLimits.alpha, freedom),
+    )
     low, high, p = change - reach, change + reach, two_sided_p(change / error, freedom)
     is_far = np.min([side.min(axis=0) for side in sides], axis=0) > 0
-    is_far &= np.maximum(*means) > _FAR * np.minimum(*means)
-    if min(map(len, sides)) >= ENOUGH and is_far.any():
+    is_far &= np.maximum(*means) > MeanChangesLimits.far * np.minimum(*means)
+    if min(map(len, sides)) >= MeanChangesLimits.enough and is_far.any():
         # What the ratio tells better, in some of the columns.
         near, far, p_of_ratio = _of_ratio(variances, means, floor)
         better, rises = is_far & (p_of_ratio < p), means[1] > means[0]
@@ -104,8 +97,10 @@ def intervals(
         high = np.where(better, np.minimum(high, np.where(rises, far, -near)), high)
         p = np.where(better, p_of_ratio, p)
     most = np.full(low.shape, _MAX_FREEDOM)
-    least = np.hypot(*[floor * mean for mean in means]) * student_t_quantile(ALPHA, most)
-    if min(map(len, sides)) >= ENOUGH:
+    least = np.hypot(*[floor * mean for mean in means]) * student_t_quantile(
+        SignificanceLimits.alpha, most
+    )
+    if min(map(len, sides)) >= MeanChangesLimits.enough:
         # Levels wander within what was measured, and runs differ by the floor; where sides do not
         # overlap, that alone is no proof of a change.
         ends = [(side.min(axis=0), side.max(axis=0)) for side in sides]
@@ -136,7 +131,7 @@ def _of_ratio(
     error, freedom = _error(relative, [np.full_like(mean, floor) for mean in means])
     freedom = np.maximum(freedom, variances[0][1] + variances[1][1])
     small, large = np.minimum(*means), np.maximum(*means)
-    reach = error * student_t_quantile(ALPHA, freedom)
+    reach = error * student_t_quantile(SignificanceLimits.alpha, freedom)
     chance = two_sided_p(np.log(large / small) / error, freedom)
     return large * np.exp(-reach) - small, large * np.exp(reach) - small, chance
 
@@ -157,11 +152,6 @@ def _error(
     below = sum((variance / scale) ** 2 / freedom for variance, freedom in variances)
     freedom = np.where(below > 0, total**2 / np.where(below > 0, below, 1.0), _MAX_FREEDOM)
     return np.sqrt(total * scale), np.minimum(freedom, _MAX_FREEDOM)
-
-
-_FLOOR = 0.01
-"""Part of its mean by which a run differs from the next anyway, as three recordings of the same
-training do.  No more cycles help against that: the smallest change that is ever found is 2.8 %."""
 
 
 class MeanChanges(msgspec.Struct, frozen=True, eq=False):
@@ -185,7 +175,7 @@ class MeanChanges(msgspec.Struct, frozen=True, eq=False):
 
 @QUIETLY
 def mean_changes(
-    base: Floats, new: Floats, *, floor: float = _FLOOR, neighbours: bool = True
+    base: Floats, new: Floats, *, floor: float = MeanChangesLimits.floor, neighbours: bool = True
 ) -> MeanChanges:
     """Changes of the mean of every column; rows are measurements in the order they were made.
 
@@ -210,5 +200,9 @@ def mean_changes(
         calm,
         np.where(is_change, low, np.minimum(low, 0.0)),
         np.where(is_change, high, np.maximum(high, 0.0)),
-        np.where(is_change, np.minimum(p, np.nextafter(ALPHA, 0)), np.maximum(p, ALPHA)),
+        np.where(
+            is_change,
+            np.minimum(p, np.nextafter(SignificanceLimits.alpha, 0)),
+            np.maximum(p, SignificanceLimits.alpha),
+        ),
     )

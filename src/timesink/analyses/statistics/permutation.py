@@ -8,28 +8,12 @@ from math import comb
 import numpy as np
 
 from timesink.analyses.statistics.robust import trimmed_means
+from timesink.analyses.thresholds import PermutationLimits
 from timesink.model.intervals import Floats, Ints
-
-MIN = 4
-"""Measurements a side needs before any exchange can be rare enough."""
-
-_TRIM = 0.2
-"""Part of the measurements left out at either end: one of five may be anything."""
-
-_EXACT = 3000
-"""Up to this many ways to choose a side all of them are looked at."""
-
-_DRAWS = 1999
-
-_MIN_DRAWS = 499
 
 _MAX_NUMBERS = 200_000
 """Numbers drawn; long runs get by with fewer draws."""
 
-_MAX_MEASUREMENTS = 500
-"""Measurements of a side; of more, neighbours are taken together, which makes the test stricter
-where they are alike, or, where the other side has too few for that, equally many are left out
-between each two."""
 
 _SEED = 20_011
 """The same measurements give the same answer."""
@@ -37,7 +21,7 @@ _SEED = 20_011
 
 def permutation_p(left: Floats, right: Floats) -> float | None:
     """Two-sided p-value of the change of the trimmed mean; None with fewer than four on a side."""
-    if min(len(left), len(right)) < MIN:
+    if min(len(left), len(right)) < PermutationLimits.min:
         return None
     left, right = _stretches(left, right)
     both = np.concatenate([left, right])
@@ -46,7 +30,10 @@ def permutation_p(left: Floats, right: Floats) -> float | None:
     observed = abs(trimmed_mean(left) - trimmed_mean(right))
     orders, is_exact = _choices(len(both), few)
     drawn = both[orders]
-    changes = np.abs(trimmed_means(drawn[:, :few], _TRIM) - trimmed_means(drawn[:, few:], _TRIM))
+    changes = np.abs(
+        trimmed_means(drawn[:, :few], PermutationLimits.trim)
+        - trimmed_means(drawn[:, few:], PermutationLimits.trim)
+    )
     # Sums in another order may differ in their last digits.
     as_far = int((changes >= observed * (1 - 1e-12) - 1e-12 * np.abs(both).max()).sum())
     return as_far / len(changes) if is_exact else (as_far + 1) / (len(changes) + 1)
@@ -54,7 +41,7 @@ def permutation_p(left: Floats, right: Floats) -> float | None:
 
 def trimmed_mean(values: Floats) -> float:
     """Mean of the middle three fifths."""
-    return float(trimmed_means(values[None, :], _TRIM)[0])
+    return float(trimmed_means(values[None, :], PermutationLimits.trim)[0])
 
 
 def _stretches(*sides: Floats) -> list[Floats]:
@@ -63,23 +50,27 @@ def _stretches(*sides: Floats) -> list[Floats]:
     Means of more of them on the longer side would scatter less than those on the other.
     """
     few, many = sorted(map(len, sides))
-    size = max(1, min(-(-many // _MAX_MEASUREMENTS), few // (2 * MIN)))
+    size = max(
+        1, min(-(-many // PermutationLimits.max_measurements), few // (2 * PermutationLimits.min))
+    )
     means = [side[: len(side) // size * size].reshape(-1, size).mean(axis=1) for side in sides]
     # Where a side is still too long, measurements spread evenly over it.
+    most = PermutationLimits.max_measurements
     return [
-        side if len(side) <= _MAX_MEASUREMENTS
-        else side[np.linspace(0, len(side) - 1, _MAX_MEASUREMENTS).round().astype(np.int64)]
+        side
+        if len(side) <= most
+        else side[np.linspace(0, len(side) - 1, most).round().astype(np.int64)]
         for side in means
-    ]  # fmt: skip
+    ]
 
 
 def _choices(number: int, few: int) -> tuple[Ints, bool]:
     """Places for both sides: orders of all places of which the first `few` are one side."""
-    if comb(number, few) <= _EXACT:
+    if comb(number, few) <= PermutationLimits.exact:
         sides = np.array(list(combinations(range(number), few)))
         taken = np.zeros((len(sides), number), dtype=bool)
         np.put_along_axis(taken, sides, values=True, axis=1)
         return np.argsort(~taken, axis=1, kind="stable"), True
-    draws = max(_MIN_DRAWS, min(_DRAWS, _MAX_NUMBERS // number))
+    draws = max(PermutationLimits.min_draws, min(PermutationLimits.draws, _MAX_NUMBERS // number))
     random = np.random.default_rng(_SEED).random((draws, number))
     return np.argsort(random, axis=1), False

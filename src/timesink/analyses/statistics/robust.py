@@ -6,12 +6,8 @@ from math import inf, sqrt
 
 import numpy as np
 
+from timesink.analyses.thresholds import RobustLimits
 from timesink.model.intervals import Floats
-
-MAD_TO_SIGMA = 1.4826
-"""Standard deviation of normal noise in median absolute deviations."""
-_MEDIAN_ERROR = 1.2533
-"""Standard error of a median of normal noise in that of a mean: the root of half of pi."""
 
 
 def scaled_mad(values: Floats, middle: float = 0.0) -> float:
@@ -20,12 +16,12 @@ def scaled_mad(values: Floats, middle: float = 0.0) -> float:
     >>> round(scaled_mad(np.array([9.0, 10.0, 10.0, 11.0, 40.0]), 10.0), 4)
     1.4826
     """
-    return MAD_TO_SIGMA * float(np.median(np.abs(values - middle)))
+    return RobustLimits.mad_to_sigma * float(np.median(np.abs(values - middle)))
 
 
 def scaled_mads(values: Floats, middles: Floats, axis: int) -> Floats:
     """`scaled_mad` along an axis; `middles` are as `values` less those of that axis, or as long."""
-    return np.asarray(MAD_TO_SIGMA * np.median(np.abs(values - middles), axis=axis))
+    return np.asarray(RobustLimits.mad_to_sigma * np.median(np.abs(values - middles), axis=axis))
 
 
 def median_and_error(values: Floats) -> tuple[float, float]:
@@ -36,7 +32,9 @@ def median_and_error(values: Floats) -> tuple[float, float]:
     (10.0, 0.465)
     """
     middle = float(np.median(values))
-    return middle, _MEDIAN_ERROR * scaled_mad(values, middle) / max(1, len(values)) ** 0.5
+    return middle, RobustLimits.median_error * scaled_mad(values, middle) / max(
+        1, len(values)
+    ) ** 0.5
 
 
 def neighbour_noise(values: Floats) -> float:
@@ -90,18 +88,6 @@ def shortest_half(values: Floats, as_short: float = 0.0) -> tuple[float, float]:
 
 # Filters: values that few around them are like.
 
-_WINDOW = 5
-"""Measurements whose median says what is usual around one of them."""
-
-_SPREADS = 3.0
-"""An outlier is this many spreads from there, "spread" as of a normal distribution ..."""
-
-_MIN_STEP = 0.05
-"""... and by this part of it at least."""
-
-_RARE = 0.1
-"""What happens more often than this is no outlier but what the measurements are like."""
-
 
 def without_outliers(*sides: Floats) -> tuple[Floats, ...]:
     """Columns with isolated outliers moved to the edge of what is usual around them.
@@ -111,7 +97,7 @@ def without_outliers(*sides: Floats) -> tuple[Floats, ...]:
     """
     clipped = [_clip_outliers(side) for side in sides]
     often = [
-        (new != old).sum(axis=0) > max(1, int(_RARE * len(old)))
+        (new != old).sum(axis=0) > max(1, int(RobustLimits.rare * len(old)))
         for old, new in zip(sides, clipped, strict=True)
     ]
     is_frequent = np.any(often, axis=0)
@@ -119,26 +105,24 @@ def without_outliers(*sides: Floats) -> tuple[Floats, ...]:
 
 
 def _clip_outliers(values: Floats) -> Floats:
-    if len(values) < _WINDOW:
+    if len(values) < RobustLimits.window:
         return values
     # Places of each measurement and those around it; at the ends, of the first and the last.
     number = len(values)
-    first = np.clip(np.arange(number) - _WINDOW // 2, 0, number - _WINDOW)
-    around = np.median(values[first[:, None] + np.arange(_WINDOW)], axis=1)
+    first = np.clip(np.arange(number) - RobustLimits.window // 2, 0, number - RobustLimits.window)
+    around = np.median(values[first[:, None] + np.arange(RobustLimits.window)], axis=1)
     spread = scaled_mads(values, around, axis=0)
-    reach = np.maximum(_SPREADS * spread, _MIN_STEP * np.abs(around))
+    reach = np.maximum(RobustLimits.spreads * spread, RobustLimits.min_step * np.abs(around))
     return np.clip(values, around - reach, around + reach)
 
 
-_MIN_FILTERED = 3
-"""Fewer values do not show what is usual."""
 _FAR_OFF, _FAR_OFF_PART = 12.0, 0.1
 """So many times as far from those around it as rows usually are, and by this part of them."""
 
 
 def hampel_filter(values: Floats) -> Floats:
     """Values of which single ones far from all around them are as these: one row is no level."""
-    if len(values) < _MIN_FILTERED:
+    if len(values) < RobustLimits.min_filtered:
         return values
     padded = np.concatenate([np.full(2, np.nan), values, np.full(2, np.nan)])
     middle = np.nanmedian(np.lib.stride_tricks.sliding_window_view(padded, 5), axis=1)

@@ -14,15 +14,10 @@ import numpy as np
 
 from timesink.analyses.statistics.robust import trimmed_estimate
 from timesink.analyses.statistics.student_t import t_limit
+from timesink.analyses.thresholds import SequentialLimits
 from timesink.model.arrays import latest_true, prefix_sums
 from timesink.model.intervals import Flags, Floats, Ints
 
-TRIM = 0.1
-"""Part of the pairs left out at either end."""
-_EXPLAINS = 0.4
-"""Part of the scatter between pairs that their order has to explain to be taken out ..."""
-_MIN_TO_EXPLAIN = 8
-"""... in so many pairs."""
 _MAX_PAIRS = 100_000
 
 
@@ -46,8 +41,8 @@ def paired_change(changes: Floats, order: Floats, chance: float) -> ChangeEstima
     >>> round(estimate.change, 3), round(estimate.reach, 3)
     (0.1, 0.015)
     """
-    middle, error, freedom = trimmed_estimate(changes, TRIM)
-    if len(changes) >= _MIN_TO_EXPLAIN:
+    middle, error, freedom = trimmed_estimate(changes, SequentialLimits.trim)
+    if len(changes) >= SequentialLimits.min_to_explain:
         estimate = _without_drift(changes, order)
         if estimate is not None:
             middle, error, freedom = estimate
@@ -61,9 +56,9 @@ def _without_drift(changes: Floats, order: Floats) -> tuple[float, float, float]
     if not squares:
         return None
     rest = changes - float(centred @ changes) / squares * order
-    if rest.var() > (1 - _EXPLAINS) * changes.var():
+    if rest.var() > (1 - SequentialLimits.explains) * changes.var():
         return None
-    middle, error, freedom = trimmed_estimate(rest, TRIM)
+    middle, error, freedom = trimmed_estimate(rest, SequentialLimits.trim)
     # What the order explains is an estimate as well.
     wider = sqrt(1 + len(changes) * float(order.mean()) ** 2 / squares)
     return middle, error * wider, max(freedom - 1, 1.0)
@@ -79,9 +74,9 @@ def unpaired_change(base: Floats, new: Floats, chance: float) -> ChangeEstimate 
     if many < 2 or not few:
         return None
     levels = (base, new)
-    estimates = [trimmed_estimate(level, TRIM) for level in levels]
+    estimates = [trimmed_estimate(level, SequentialLimits.trim) for level in levels]
     if few == 1:
-        spread = trimmed_estimate(max(levels, key=len), TRIM)[1] * sqrt(many)
+        spread = trimmed_estimate(max(levels, key=len), SequentialLimits.trim)[1] * sqrt(many)
         estimates = [estimate if len(level) > 1 else (estimate[0], spread, inf)
                      for estimate, level in zip(estimates, levels, strict=True)]  # fmt: skip
     (base_level, base_error, base_free), (new_level, new_error, new_free) = estimates
@@ -105,7 +100,7 @@ def pairs_until(
     """
 
     def reaches(number: int) -> bool:
-        freedom = number - 2 * int(TRIM * number) - 1
+        freedom = number - 2 * int(SequentialLimits.trim * number) - 1
         error, limit = scatter / sqrt(number), t_limit(chance_at(number), freedom)
         # The error is an estimate as well: of few pairs it is often too large.
         return error * (limit + spare * sqrt(1 + limit**2 / (2 * freedom))) <= reach

@@ -6,9 +6,6 @@ import numpy as np
 
 from timesink.model.intervals import Floats
 
-ALPHA = 0.05
-"""Chance of calling a difference one that is none."""
-
 
 def false_discovery(p: Floats) -> Floats:
     """p-values after Benjamini and Hochberg: at most that share of those below is noise.

@@ -45,11 +45,11 @@ from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
 from timesink.model.vendors import runtime_title
 from timesink.rules.counter_names import resource_of
-from timesink.rules.efficiency import BUSY_SHARE
-from timesink.rules.idle import MIN_BETWEEN, MIN_IDLE, MIN_UTILISATION, time_between
+from timesink.rules.idle import time_between
 from timesink.rules.register import catalogue
 from timesink.rules.run_findings import find_all
 from timesink.rules.steps import Steps, complete_steps
+from timesink.rules.thresholds import EfficiencyLimits, IdleLimits
 
 _ROWS = csv_rows(Path(__file__).with_name("headline.csv"))
 _PART_WORDS = {row["part"]: (row["share"], row["cost"]) for row in _ROWS if row["share"]}
@@ -114,7 +114,7 @@ def headline(
     else:
         line = _on_host(steps, costs, step_words, bound)
     between = time_between(trace)
-    if between.share(between.idle_ns) > MIN_BETWEEN:
+    if between.share(between.idle_ns) > IdleLimits.min_between:
         costs["between"] = between.each_ns(between.idle_ns)
         line += (
             f" Between two steps, no device works for {units.brief_ns(costs['between'])} "
@@ -193,7 +193,7 @@ def _bound(
     """
     length_ns, between = average["total_ns"], time_between(trace)
     between_share = between.share(between.idle_ns)
-    if has_device_work(trace) and between_share >= MIN_UTILISATION:
+    if has_device_work(trace) and between_share >= IdleLimits.min_utilisation:
         is_loading = 2 * between.parts["data_loader"] >= between.idle_ns
         return "data-loading-bound" if is_loading else "host-bound"
     parts = {
@@ -204,8 +204,8 @@ def _bound(
     }
     bound = max(parts, key=lambda name: parts[name])
     computing_ns = average["kernel_ns"] + costs["memcpy"] + costs["memset"]
-    if parts[bound] < MIN_UTILISATION * length_ns:
-        share = 0.0 if between_share > MIN_BETWEEN else computing_ns / length_ns
+    if parts[bound] < IdleLimits.min_utilisation * length_ns:
+        share = 0.0 if between_share > IdleLimits.min_between else computing_ns / length_ns
         return _computing_bound(device_word(trace), share)
     if bound != "host-bound":
         return bound
@@ -229,15 +229,15 @@ def _computing_bound(word: str, share: float) -> str:
 
     Empty where it computes for less than half of it.
     """
-    if share < MIN_UTILISATION:
+    if share < IdleLimits.min_utilisation:
         return ""
-    return f"{word}-bound" if share >= BUSY_SHARE else f"mostly {word}-bound"
+    return f"{word}-bound" if share >= EfficiencyLimits.busy_share else f"mostly {word}-bound"
 
 
 def _longest_call(trace: Trace, cost_ns: float) -> str:
     """The runtime call that takes much of their time; empty where none does, or all is little."""
     host, steps = host_columns(trace), complete_steps(trace)
-    if cost_ns < MIN_IDLE * steps.length_ns:
+    if cost_ns < IdleLimits.min_idle * steps.length_ns:
         return ""
     calls = host.filter(host["kind"].is_in(LAUNCH_KINDS))
     calls = calls.filter(steps.hold(calls["ts_ns"].to_numpy()))
@@ -266,11 +266,13 @@ def _on_device(trace: Trace, costs: Mapping[str, float], step_words: str, bound:
         return f"{start}{devices} {busy}."
     if bound in ("communication-bound", "copy-bound", "data-loading-bound") and costs[costly]:
         share = f"{units.brief_share(costs[costly], steps.length_ns)} of {step_words}"
-        if costs[costly] >= MIN_UTILISATION * steps.length_ns:
+        if costs[costly] >= IdleLimits.min_utilisation * steps.length_ns:
             return f"{start}{part_name} {_be(part_name)} {share}."
     between = time_between(trace)
     is_between = between.each_ns(between.idle_ns) > costs[costly]
-    is_named = costs[costly] and not (is_between and between.share(between.idle_ns) > MIN_BETWEEN)
+    is_named = costs[costly] and not (
+        is_between and between.share(between.idle_ns) > IdleLimits.min_between
+    )
     cost = f" {_PART_WORDS[costly][1].format(took=took)}." if is_named else ""
     runtime = runtime_title(trace.metadata.vendor)
     if runtime and costly == "runtime":

@@ -12,9 +12,10 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from timesink.analyses.ranks.lateness import TIMES_NOISE, Panel, least_share
+from timesink.analyses.ranks.lateness import Panel, least_share
 from timesink.analyses.ranks.own_time import the_ranks
 from timesink.analyses.ranks.rank_set import RankSet, set_notes
+from timesink.analyses.thresholds import LatenessLimits
 from timesink.answers.analysis.straggler_text import (
     StragglerGroup,
     cost_a_step,
@@ -65,7 +66,7 @@ def nobody_sentence(ranks: RankSet) -> str:
         f"No straggler among {units.count_noun(len(panel.ranks), 'ranks')} in "
         f"{units.count_noun(len(panel.steps), 'steps')}. A rank is named as a straggler when the "
         f"others wait for it at least {100 * least_share(len(panel.ranks)):.1f} % of the time and "
-        f"{TIMES_NOISE} times more than chance."
+        f"{LatenessLimits.times_noise} times more than chance."
     )
     cost = panel.delay.sum(axis=1)
     if panel.run_ns and cost.any():

@@ -12,7 +12,8 @@ from msgspec.structs import replace
 
 from timesink.analyses.statistics.mean_changes import mean_changes
 from timesink.analyses.statistics.moments import column_means
-from timesink.analyses.statistics.significance import ALPHA, false_discovery
+from timesink.analyses.statistics.significance import false_discovery
+from timesink.analyses.thresholds import SignificanceLimits
 from timesink.answers.comparison.budget_file import (
     LACKED_TIME,
     SIGNAL,
@@ -284,7 +285,9 @@ def _beyond_increase(budget: Budget, matches: Sequence[BudgetMatch]) -> list[Amo
     for amount, chance in zip(amounts, false_discovery(np.array(p_values)).tolist(), strict=True):
         delta, interval = amount.delta_ns, amount.interval_ns
         beyond = allowed.is_below(delta, amount.base_ns) and delta >= budget.ignore_below_ns
-        certain = None if interval is None else interval[0] > 0 and chance < ALPHA
+        certain = (
+            None if interval is None else interval[0] > 0 and chance < SignificanceLimits.alpha
+        )
         judged.append(replace(amount, is_beyond=beyond, is_certain=certain))
     return sorted(judged, key=lambda amount: (not amount.is_beyond, -amount.delta_ns, amount.name))
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import fsum
 
-from timesink.analyses.statistics.significance import ALPHA
-from timesink.comparison.steps.verdict import NARROW
+from timesink.analyses.thresholds import SignificanceLimits
+from timesink.comparison.thresholds import StepsVerdictLimits
 from timesink.model import units
 from timesink.model.diagnosis import PLAIN, UNDECIDED, Component, CycleTime, Diagnosis, SteadyTimes
 from timesink.model.findings import Anomaly, Cause, Finding
@@ -93,7 +93,7 @@ def is_open(diagnosis: Diagnosis) -> bool:
         return False
     low, high = lengths.interval_pct
     longest = max(lengths.base_ns, lengths.new_ns)
-    return max(-low, high) / 100 * lengths.base_ns > NARROW * longest
+    return max(-low, high) / 100 * lengths.base_ns > StepsVerdictLimits.narrow * longest
 
 
 def has_changed(diagnosis: Diagnosis) -> bool:
@@ -432,7 +432,7 @@ def attributed_part(
         component.delta_ns,
         finite_or_none(low),
         finite_or_none(high),
-        component.p_value is not None and component.p_value < ALPHA,
+        component.p_value is not None and component.p_value < SignificanceLimits.alpha,
     )
 
 

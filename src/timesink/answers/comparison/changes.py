@@ -11,13 +11,14 @@ import msgspec
 import polars as pl
 
 from timesink.analyses.behaviour.functions import STEP_MARK, STEP_MARK_TOLD
-from timesink.analyses.statistics.significance import ALPHA
+from timesink.analyses.thresholds import SignificanceLimits
 from timesink.answers.comparison.causes import told_counters
 from timesink.answers.comparison.naming import pair_title
 from timesink.answers.tables import short_labels
 from timesink.answers.views import listed_table, meanings_of
 from timesink.comparison.results import Pair, Process
-from timesink.comparison.steps.verdict import MIN_SHARE, PairChanges, either_p, judge_pair
+from timesink.comparison.steps.verdict import PairChanges, either_p, judge_pair
+from timesink.comparison.thresholds import StepsVerdictLimits
 from timesink.model import units
 from timesink.model.diagnosis import SIDES, Diagnosis
 from timesink.model.schema import HOST_DEVICE
@@ -257,8 +258,8 @@ _VERDICTS = {
     "unknown": "too few steps",
 }
 _CHANGED = (
-    f"yes: beyond noise; little: beyond noise, by less than {MIN_SHARE:.0%} of a step; noise: "
-    "not more than noise."
+    "yes: beyond noise; little: beyond noise, by less than "
+    f"{StepsVerdictLimits.min_share:.0%} of a step; noise: not more than noise."
 )
 _COMPARED = meanings_of("compared")
 ROLES = meanings_of("roles")
@@ -316,7 +317,7 @@ def _outcomes(report: PairView, rows: pl.DataFrame) -> Iterator[str | None]:
     """Whether a function changed, and by how much of a cycle, or runs on one side only."""
     moved = report.pair.times[list(report.verdict.functions)].select("function", "device")
     changed, cycles = set(moved.iter_rows()), report.pair.cycle_times
-    least = MIN_SHARE * min(cycles.base_mean_ns, cycles.new_mean_ns)
+    least = StepsVerdictLimits.min_share * min(cycles.base_mean_ns, cycles.new_mean_ns)
     for row in rows.iter_rows(named=True):
         if row["runs_on"] != "both":
             yield f"only in {report.side_name(row['runs_on'])}"
@@ -325,7 +326,11 @@ def _outcomes(report: PairView, rows: pl.DataFrame) -> Iterator[str | None]:
         elif not report.tested or row["p"] is None:
             yield None
         else:
-            yield "little" if row["p"] < ALPHA and abs(row["delta_ns"]) < least else "noise"
+            yield (
+                "little"
+                if row["p"] < SignificanceLimits.alpha and abs(row["delta_ns"]) < least
+                else "noise"
+            )
 
 
 def families_block(

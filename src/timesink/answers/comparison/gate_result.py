@@ -15,7 +15,6 @@ from timesink.comparison.gate.verdict import (
     FAILED,
     NOTHING_RECORDED,
     PASSED,
-    SHOWN_PCT,
     UNJUDGED,
     Limit,
     doubts_of,
@@ -31,7 +30,8 @@ from timesink.comparison.gate.verdict import (
 )
 from timesink.comparison.repeated_runs import Decision
 from timesink.comparison.results import Comparison
-from timesink.comparison.steps.verdict import NARROW, UNEQUAL_WORK
+from timesink.comparison.steps.verdict import UNEQUAL_WORK
+from timesink.comparison.thresholds import StepsVerdictLimits, VerdictLimits
 from timesink.errors import NotFoundError, TimesinkError
 from timesink.model import units
 from timesink.model.diagnosis import CORRECTED, RECORDED, CycleTime, Diagnosis
@@ -397,7 +397,9 @@ def doubt(why: Diagnosis, limit: Limit) -> str:
         return ""
     lengths, is_beyond_limit = why.judged_time, is_shown_beyond(why, limit)
     estimate = f"{_steady_told(why)}. " if _differs(lengths) else ""
-    allowed = limit.allowed_pct or (SHOWN_PCT if is_beyond_limit else 100 * NARROW)
+    allowed = limit.allowed_pct or (
+        VerdictLimits.shown_pct if is_beyond_limit else 100 * StepsVerdictLimits.narrow
+    )
     runs = _runs(lengths)
     bounds = lengths.tested_interval_pct
     if not is_beyond_limit and bounds is not None and (lengths.tested_pct or 0.0) <= allowed:

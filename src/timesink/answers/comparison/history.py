@@ -14,12 +14,8 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from timesink.analyses.statistics.change_points import (
-    MIN,
-    ChangePoint,
-    exact_changes,
-    level_changes,
-)
+from timesink.analyses.statistics.change_points import ChangePoint, exact_changes, level_changes
+from timesink.analyses.thresholds import ChangePointsLimits
 from timesink.answers.comparison.history_rows import Commit, HistoryRow, bisect_lines, history_rows
 from timesink.answers.views import listed_table
 from timesink.comparison.gate.baseline_store import reference
@@ -361,8 +357,8 @@ def _headline(history: History) -> Iterator[str]:
     name, count = reference(history.name), units.count_noun(len(history.rows), "rows")
     if not history.changes:
         most = max((len(series.rows) for series in history.series), default=0)
-        if most < 2 * MIN:
-            few = f"a change of times needs {2 * MIN} rows, a change of counts 2"
+        if most < 2 * ChangePointsLimits.min:
+            few = f"a change of times needs {2 * ChangePointsLimits.min} rows, a change of counts 2"
             yield f"{name} has {count}: {few}."
         else:
             what = HISTORY_SIGNALS[history.signal].title if history.signal else "No level"

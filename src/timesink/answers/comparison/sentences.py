@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from timesink.analyses.statistics.significance import ALPHA
+from timesink.analyses.thresholds import SignificanceLimits
 from timesink.answers.comparison.causes import (
     VERDICTS,
     cause_name,
@@ -336,7 +336,7 @@ def _line(report: PairView, change: Change) -> str:
     text = f"{name} on {change.device}: {time_per_cycle(report, change)}"
     if change.runs_on != "both":
         return text
-    noise = "" if change.p < ALPHA else ", which may be noise"
+    noise = "" if change.p < SignificanceLimits.alpha else ", which may be noise"
     text += f" ({units.change(change.base_ns, change.new_ns)}{noise})"
     base, new = change.calls_base, change.calls_new
     if abs(new - base) > _SAME_CALLS * max(base, new):

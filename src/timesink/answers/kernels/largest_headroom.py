@@ -15,9 +15,8 @@ from timesink.model import units
 from timesink.model.data_files import csv_rows
 from timesink.model.vendors import NVIDIA, UNKNOWN, in_words_of
 from timesink.output.names import LONGEST_NAME, cut_middle
-from timesink.rules.device_work import TINY_NS
-from timesink.rules.kernel_use import IDLE_TENSOR_PCT
 from timesink.rules.register import is_pytorch
+from timesink.rules.thresholds import DeviceWorkLimits, KernelUseLimits
 
 _ROWS = {
     (row["class"], row["product"]): (row["bound"], row["action"])
@@ -45,7 +44,7 @@ def largest_headroom_sentence(
     product = "yes" if family.cast(pl.String()).is_in(_PRODUCTS).any() else ""
     if product and _leaves_tensor_cores_idle(kernel, vendor):
         product = "idle"
-    elif not product and kernel["mean_ns"] >= TINY_NS:
+    elif not product and kernel["mean_ns"] >= DeviceWorkLimits.tiny_ns:
         product = "long"
     usual = "" if product == "long" else "yes"
     row = _ROWS.get((class_name, product)) or _ROWS.get((class_name, usual))
@@ -84,5 +83,7 @@ def _class_of(kernel: Mapping[str, Any], use: DeviceUse, thresholds: Thresholds)
 
 def _leaves_tensor_cores_idle(kernel: Mapping[str, Any], vendor: str) -> bool:
     """Whether a product hardly uses units for matrix products that its device may have."""
-    is_idle = kernel["tensor_pct"] is not None and kernel["tensor_pct"] < IDLE_TENSOR_PCT
+    is_idle = (
+        kernel["tensor_pct"] is not None and kernel["tensor_pct"] < KernelUseLimits.idle_tensor_pct
+    )
     return is_idle and vendor in {NVIDIA.name, UNKNOWN}

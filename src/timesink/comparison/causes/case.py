@@ -29,6 +29,7 @@ from timesink.analyses.statistics.mean_changes import mean_changes
 from timesink.analyses.statistics.moments import QUIETLY, column_means
 from timesink.comparison.results import Pair, Process
 from timesink.comparison.steps.recorded_events import equally_often, find_unrecorded
+from timesink.comparison.thresholds import CaseLimits
 from timesink.model import units as amounts
 from timesink.model.diagnosis import Component
 from timesink.model.findings import Anomaly, Cause, Evidence, Interval
@@ -186,28 +187,11 @@ def waits() -> pl.Expr:
 # -- functions that come with each other -----------------------------------------------------------
 
 
-_MIN_MORE = 0.5
-"""Calls per step by which something must run more often to be more of it."""
-_SAME_NUMBER = 0.05
-_SOME = 4
-"""Calls per step of which others are not a multiple by chance."""
-_MANY = 10
-"""Calls per step that do not come to be more by chance at the same time as others."""
-_FEW_EACH = 4
-_FRESH_EACH = 8
-"""Operators that a value takes which is read: `isfinite(x).all()` is seven of them."""
-_SAME_PROPORTION = 0.3
-"""Part by which the growth of calls may differ from the proportion they grow in."""
-_NEARLY_ALL = 0.8
-_SAME_WORK = 1.1
-"""Factor of the usual call by which the work of cycles may differ and still be the same."""
-
-
 def more_calls(functions: CaseFunctions) -> np.ndarray:
     """By how many calls per step each function runs more often; 0 where it does not."""
     base, new = functions.calls
     rise = new - base
-    more = (rise >= _MIN_MORE) & ~functions.called_equally
+    more = (rise >= CaseLimits.min_more) & ~functions.called_equally
     # Time in no call is cut into pieces by calls, and is not called itself.
     calls = functions.where(pl.col("function_class").ne_missing(UNTRACED))
     return np.where(more & calls, rise, 0.0)
@@ -216,8 +200,10 @@ def more_calls(functions: CaseFunctions) -> np.ndarray:
 def companions(functions: CaseFunctions, rise: float) -> np.ndarray:
     """Which functions run more often by that number of calls per step, or a few times that."""
     rises = more_calls(functions)
-    times = np.clip(np.round(rises / rise), 1, _FEW_EACH if rise >= _SOME else 1)
-    return np.asarray((rises > 0) & (np.abs(rises - times * rise) <= _SAME_NUMBER * rise))
+    times = np.clip(
+        np.round(rises / rise), 1, CaseLimits.few_each if rise >= CaseLimits.some else 1
+    )
+    return np.asarray((rises > 0) & (np.abs(rises - times * rise) <= CaseLimits.same_number * rise))
 
 
 def along(functions: CaseFunctions, rise: float) -> np.ndarray:
@@ -227,14 +213,14 @@ def along(functions: CaseFunctions, rise: float) -> np.ndarray:
     what did not run before at all, unless that is far more: a few others come with each call.
     """
     mask = companions(functions, rise)
-    if rise < _MANY:
+    if rise < CaseLimits.many:
         return mask
     rises = more_calls(functions)
-    mask |= (rises >= rise / _FEW_EACH) & (rises <= rise * _FEW_EACH)
+    mask |= (rises >= rise / CaseLimits.few_each) & (rises <= rise * CaseLimits.few_each)
     fresh = (rises > 0) & (functions.calls[0] == 0)
     for there in (on_host(), ~on_host()):
         part = fresh & functions.where(there)
-        if rises[part].sum() <= _FRESH_EACH * rise:
+        if rises[part].sum() <= CaseLimits.fresh_each * rise:
             mask |= part
     return np.asarray(mask)
 
@@ -245,13 +231,13 @@ def in_proportion(functions: CaseFunctions, ratio: float) -> np.ndarray:
         functions, ratio = functions.swapped(), 1 / ratio
     base, _ = functions.calls
     more = more_calls(functions) / np.where(base > 0, base, np.inf)
-    near = np.abs(more - (ratio - 1)) <= _SAME_PROPORTION * (ratio - 1)
+    near = np.abs(more - (ratio - 1)) <= CaseLimits.same_proportion * (ratio - 1)
     return np.asarray((more > 0) & near)
 
 
 def same_work(functions: CaseFunctions) -> bool:
     """Whether the usual function runs about as often as before."""
-    return 1 / _SAME_WORK <= _usual_ratio(functions) <= _SAME_WORK
+    return 1 / CaseLimits.same_work <= _usual_ratio(functions) <= CaseLimits.same_work
 
 
 def more_of_all(functions: CaseFunctions) -> float | None:
@@ -266,7 +252,7 @@ def more_of_all(functions: CaseFunctions) -> float | None:
     agree, total = in_proportion(functions, ratio), np.sum(functions.times, axis=0)
     for there in (is_program(), pl.col("part") == "device_compute"):
         part = functions.where(there)
-        if total[part & agree].sum() < _NEARLY_ALL * total[part].sum():
+        if total[part & agree].sum() < CaseLimits.nearly_all * total[part].sum():
             return None
     return ratio
 
@@ -278,17 +264,6 @@ def _usual_ratio(functions: CaseFunctions) -> float:
 
 
 # -- how much slower everything became alike, and what more calls add ------------------------------
-
-
-_MAX_WEIGHT = 0.1
-"""No function has more than this part of the say, so that a large one does not judge itself."""
-_NEARLY_ALWAYS = 0.8
-CLEARLY = 0.25
-"""Part by which something is slower than all else before it stands out."""
-_PART_OF_MEAN = 0.25
-"""Part of the usual excess that a cycle must have to count as one that has it."""
-_USUAL = 0.9
-"""Quantile of the base's own scatter that counts as usual."""
 
 
 class PaceExcess(msgspec.Struct, frozen=True, eq=False):
@@ -355,7 +330,7 @@ def _middle(side: Floats, typical: Floats, comparable: np.ndarray) -> Floats:
 
 
 def _weights(typical: Floats) -> Floats:
-    return np.asarray(np.minimum(typical, _MAX_WEIGHT * typical.sum()))
+    return np.asarray(np.minimum(typical, CaseLimits.max_weight * typical.sum()))
 
 
 def _without_each(base: Floats, new: Floats, comparable: np.ndarray, owner: Ints) -> Floats:
@@ -372,11 +347,13 @@ def _without_each(base: Floats, new: Floats, comparable: np.ndarray, owner: Ints
 def _stands_out(usual: Floats, beyond: Floats, expected: Floats) -> np.ndarray:
     if not len(beyond) or not len(usual):
         return np.zeros(len(expected), dtype=bool)
-    scatter = np.quantile(usual, _USUAL, axis=0)
+    scatter = np.quantile(usual, CaseLimits.usual, axis=0)
     mean = column_means(beyond)
     # Pauses at random are long in few cycles and next to nothing in the others.
-    often = (beyond > np.maximum(scatter, _PART_OF_MEAN * mean)).mean(axis=0) >= _NEARLY_ALWAYS
-    return np.asarray(often & (mean > 0) & (mean >= CLEARLY * expected))
+    often = (beyond > np.maximum(scatter, CaseLimits.part_of_mean * mean)).mean(
+        axis=0
+    ) >= CaseLimits.nearly_always
+    return np.asarray(often & (mean > 0) & (mean >= CaseLimits.clearly * expected))
 
 
 @QUIETLY
@@ -432,8 +409,6 @@ HOST_PARTS = ("idle", "host_cpu", "launch_gap", "run_queue")
 """Parts in which the host works, in the order in which a stall without a call shows in them."""
 _DEVICE = ("device_compute", "copies", "exposed_communication")
 _ANY = float("inf")
-_SHOWS = 0.1
-"""Part of what is demanded that must be there: what hardly shows in the cycle is hidden."""
 
 
 class Demand(msgspec.Struct, frozen=True):
@@ -613,7 +588,10 @@ class Ledger:
             for name, ns in self.take(demand).items():
                 taken[name] = taken.get(name, 0.0) + ns
         explained = sum(taken.values())
-        if abs(explained) < max(least_ns, _SHOWS * abs(claim.ns)) or explained * claim.ns <= 0:
+        if (
+            abs(explained) < max(least_ns, CaseLimits.shows * abs(claim.ns))
+            or explained * claim.ns <= 0
+        ):
             self._changes, self._local = before
             return None
         # The interval of a part of what it was computed for.
@@ -646,8 +624,6 @@ def largest_first(times: dict[str, float]) -> tuple[tuple[str, float], ...]:
     return tuple(sorted(some, key=lambda item: -abs(item[1])))
 
 
-MIN_SHARE = 0.01
-"""Part of a cycle below which nothing is worth a cause."""
 _PYTHON = re.compile(r"\.py\(\d+\): |^<.*>$|^enumerate\(DataLoader\)")
 """Names of Python: `train.py(12): step`, `<built-in function sleep>`, data loaders of PyTorch."""
 
@@ -699,7 +675,7 @@ class DiagnosisCase:
     @property
     def least_ns(self) -> float:
         """Time that is worth a cause."""
-        return MIN_SHARE * self.cycle_ns
+        return CaseLimits.min_share * self.cycle_ns
 
     def swapped(self) -> DiagnosisCase:
         """The case seen from the other side: what grew there is gone here."""

@@ -12,16 +12,9 @@ from msgspec.structs import replace
 from timesink.analyses.replay.own_clock import StepTime
 from timesink.comparison.results import WITHIN, Pair, Process
 from timesink.comparison.steps.verdict import longer_by
+from timesink.comparison.thresholds import CorrectedStepsLimits
 from timesink.model import units
 from timesink.model.diagnosis import ProgramChange, SteadyTimes, StepTimeTest
-
-SAME_STEPS = 0.02
-"""How far the mean step of a recording may be from that of the compared process: they are of the
-same steps."""
-HARDLY_SHOWN = 0.5
-"""A change as recorded that shows by less than this part without overhead is the profiler's."""
-WORTH_TELLING = 0.1
-"""Changes on both clocks that differ by less, in parts of the base, need no second figure."""
 
 
 def _why_as_recorded(pair: Pair) -> tuple[str, ...]:
@@ -66,7 +59,10 @@ def _corrected_step(role: Process) -> StepTime | None:
     times = None if role.step_time is None else role.step_time()
     if times is None or not times.corrected_ns or times.interval_ns is None:
         return None
-    is_same = abs(times.recorded_ns - role.mean_cycle_ns) <= SAME_STEPS * role.mean_cycle_ns
+    is_same = (
+        abs(times.recorded_ns - role.mean_cycle_ns)
+        <= CorrectedStepsLimits.same_steps * role.mean_cycle_ns
+    )
     return times if is_same else None
 
 
@@ -97,7 +93,12 @@ def judged_without_overhead(
     beyond = high if delta_ns > 0 else -low
     is_hosts = program.same and program.device_verdict == "same"
     is_changed = judged.verdict != "no_change"
-    if is_changed and is_hosts and low <= 0 <= high and beyond < HARDLY_SHOWN * abs(delta_ns):
+    if (
+        is_changed
+        and is_hosts
+        and low <= 0 <= high
+        and beyond < CorrectedStepsLimits.hardly_shown * abs(delta_ns)
+    ):
         more = "more" if delta_ns > 0 else "less"
         reason = (
             f"No change in step time without profiler overhead: {took} ({estimate}). "
@@ -116,7 +117,7 @@ def judged_without_overhead(
             f"Steps take {much} without profiler overhead, {took} ({estimate}). "
             f"As recorded: {as_recorded}."
         )
-    elif is_opposite and beyond < HARDLY_SHOWN * abs(delta_ns):
+    elif is_opposite and beyond < CorrectedStepsLimits.hardly_shown * abs(delta_ns):
         # Two clocks that disagree on the direction decide nothing.
         verdict = "no_change"
         reason = (
@@ -126,7 +127,7 @@ def judged_without_overhead(
     if verdict:
         return replace(judged, verdict=verdict, reason=reason, is_without_overhead=True)
     gap = abs(corrected_ns - delta_ns)
-    if gap <= WORTH_TELLING * recorded.base_ns:
+    if gap <= CorrectedStepsLimits.worth_telling * recorded.base_ns:
         return replace(judged, corrected=None)
     note = f"Without profiler overhead: {took} ({by}, estimated)."
     return replace(judged, reason=f"{judged.reason} {note}")

@@ -34,6 +34,7 @@ from timesink.comparison.causes.case import (
     told_name,
     waits,
 )
+from timesink.comparison.thresholds import DeviceLimits
 from timesink.model import units as amounts
 from timesink.model.intervals import Floats, Ints
 from timesink.model.schema import HOST_DEVICE
@@ -54,31 +55,7 @@ _FORMATS = (
 _RULES = tuple((name, re.compile(rule, re.IGNORECASE)) for name, rule in _FORMATS)
 FULL_PRECISION = frozenset({"fp32", "fp64"})
 _COMPUTES = pl.col("part") == "device_compute"
-_MIN_PART_OF = 0.25
-"""Part of the least that is worth a cause which a family must change by to be spoken of in one."""
-_STEADY = 1.2
-_SAME_TOTAL = 0.05
-_WORTH_ITSELF = 0.25
-"""Part of what the host lost that kernels must have gained, to be spoken of without it."""
 _MAX_LISTED = 3
-_GREW_MORE = 1.1
-_SAME_LAUNCHES = 0.1
-"""Launches of a family per step that differ by less are as many."""
-_SAME_TIME = 0.1
-_NEARLY_ALL = 0.5
-"""Part of the time: the kernel that is judged has some of the rest."""
-_MIN_STEPS_TO_SEPARATE = 4
-"""Cycles a side needs before all of one being longer than all of the other means something."""
-SAME_WORK = 0.02
-"""Blocks or bytes per launch that differ by less than this part are as many."""
-_MIN_SHARE_EXPLAINED = 0.5
-_MIN_MORE = 0.02
-"""Part by which kernels run more often before others may do so in the same proportion."""
-_SOME = 4
-"""Launches of one kernel per step that calls are not more by just by chance."""
-_FAR_LONGER = 20.0
-_AS_MANY = 0.3
-"""Launches that differ from those of kernels by less than this part are the launches of these."""
 
 
 def precision(kernel: str) -> str | None:
@@ -115,7 +92,7 @@ def _changed_families(case: DiagnosisCase) -> Iterator[FamilyChange]:
         base = functions.base[:, which].sum(axis=1) * pace
         new = functions.new[:, which].sum(axis=1)
         rise, interval = change(base, new)
-        if abs(rise) >= _MIN_PART_OF * case.least_ns and is_certain(interval):
+        if abs(rise) >= DeviceLimits.min_part_of * case.least_ns and is_certain(interval):
             yield FamilyChange(name, which, base, new, rise)
 
 
@@ -128,8 +105,8 @@ def only_swapped(functions: CaseFunctions) -> bool:
     kernels = functions.where(_COMPUTES)
     pace = slowdown(functions.base, functions.new, kernels & functions.called_equally)
     base, new = (float(calls[kernels].sum()) for calls in functions.calls)
-    as_many = abs(new - base) <= _SAME_TOTAL * max(base, new)
-    return as_many and not 1 / _STEADY <= pace <= _STEADY
+    as_many = abs(new - base) <= DeviceLimits.same_total * max(base, new)
+    return as_many and not 1 / DeviceLimits.steady <= pace <= DeviceLimits.steady
 
 
 def kernel_change(case: DiagnosisCase) -> Iterator[Claim]:
@@ -147,7 +124,7 @@ def kernel_change(case: DiagnosisCase) -> Iterator[Claim]:
     rise_ns, host_ns = sum(family.rise_ns for family in families), change(*host.sides)[0]
     # Slower kernels that are fewer, or faster ones that are more, are two changes: in one sum the
     # one would hide the other.
-    if rise_ns * host_ns < 0 and abs(rise_ns) >= _WORTH_ITSELF * abs(host_ns):
+    if rise_ns * host_ns < 0 and abs(rise_ns) >= DeviceLimits.worth_itself * abs(host_ns):
         host = Launching(case, np.zeros_like(host.which), None)
     around = host.sides
     base = np.sum([family.base for family in families], axis=0) + around[0]
@@ -205,7 +182,7 @@ def _family_told(case: DiagnosisCase, family: FamilyChange) -> str:
     number = amounts.per_cycle(abs(rise))
     more = ("more" if rise > 0 else "fewer") if not case.backwards else "other"
     launches = f"{number} {more} {family.name} launch{'es' * (number != '1')} per step"
-    if abs(rise) <= _SAME_LAUNCHES:
+    if abs(rise) <= DeviceLimits.same_launches:
         launches = f"The {family.name} family runs different kernels"
     base, new = functions.times
     order = by_change(functions, family.which)
@@ -232,7 +209,7 @@ def _is_wider(functions: CaseFunctions) -> bool:
     )
     wide = [float(side[full].sum()) for side in functions.times]
     narrow = [float(side[kernels & ~full].sum()) for side in functions.times]
-    return wide[1] > wide[0] and wide[1] * narrow[0] > _GREW_MORE * wide[0] * narrow[1]
+    return wide[1] > wide[0] and wide[1] * narrow[0] > DeviceLimits.grew_more * wide[0] * narrow[1]
 
 
 @both_ways
@@ -249,10 +226,10 @@ def longer_kernels(case: DiagnosisCase) -> Iterator[Claim]:
         _COMPUTES, ~pl.col("device").is_in(list(odd))
     )
     pace_excess = excess(functions.base, functions.new, kernels)
-    sure = np.nan_to_num(ratios, nan=1.0) > 1 + SAME_WORK
+    sure = np.nan_to_num(ratios, nan=1.0) > 1 + DeviceLimits.same_work
     if (
         _is_steady(functions, kernels)
-        and min(len(functions.base), len(functions.new)) >= _MIN_STEPS_TO_SEPARATE
+        and min(len(functions.base), len(functions.new)) >= DeviceLimits.min_steps_to_separate
     ):
         # Longer in every new cycle than they ever were.
         sure = sure | (functions.new.min(axis=0) > functions.base.max(axis=0))
@@ -281,8 +258,8 @@ def _is_steady(functions: CaseFunctions, kernels: np.ndarray) -> bool:
     Where they do not, the device is shared, and any kernel may be the one that is held up.
     """
     base, new = functions.times
-    same = kernels & (np.abs(new - base) <= _SAME_TIME * base)
-    return float(base[same].sum()) >= _NEARLY_ALL * float(base[kernels].sum())
+    same = kernels & (np.abs(new - base) <= DeviceLimits.same_time * base)
+    return float(base[same].sum()) >= DeviceLimits.nearly_all * float(base[kernels].sum())
 
 
 def workload_change(case: DiagnosisCase) -> Iterator[Claim]:
@@ -372,7 +349,7 @@ def work_ratios(case: DiagnosisCase) -> Floats:
 
 def has_other_work(ratios: Floats) -> np.ndarray:
     """Which functions are given more or less per launch."""
-    return np.asarray(np.abs(np.nan_to_num(ratios, nan=1.0) - 1) > SAME_WORK)
+    return np.asarray(np.abs(np.nan_to_num(ratios, nan=1.0) - 1) > DeviceLimits.same_work)
 
 
 def is_other_work(case: DiagnosisCase, ratios: Floats) -> bool:
@@ -380,7 +357,7 @@ def is_other_work(case: DiagnosisCase, ratios: Floats) -> bool:
     kernels = case.functions.called_equally & case.functions.where(_COMPUTES)
     time = np.sum(case.functions.times, axis=0)
     total, other = time[kernels].sum(), time[kernels & has_other_work(ratios)].sum()
-    return bool(total > 0 and other >= _MIN_SHARE_EXPLAINED * total)
+    return bool(total > 0 and other >= DeviceLimits.min_share_explained * total)
 
 
 # -- what the host does more with kernels ----------------------------------------------------------
@@ -445,7 +422,7 @@ def find_launching(case: DiagnosisCase, kernels: list[np.ndarray]) -> Launching:
     total = float((new - base)[changed].sum())
     rises = {float((new - base)[which].sum()) for which in kernels}
     if abs(total) >= 1:
-        rises |= {float(rise) for rise in (new - base)[changed] if abs(rise) >= _SOME}
+        rises |= {float(rise) for rise in (new - base)[changed] if abs(rise) >= DeviceLimits.some}
     for rise in rises:
         if abs(rise) >= 1:
             mask |= companions(functions if rise > 0 else functions.swapped(), abs(rise))
@@ -453,7 +430,9 @@ def find_launching(case: DiagnosisCase, kernels: list[np.ndarray]) -> Launching:
     calls, times = np.sum(functions.calls, axis=0), np.sum(functions.times, axis=0)
     per_call = times / np.where(calls > 0, calls, np.inf)
     usual = per_call[functions.where(is_program()) & (per_call > 0)]
-    mask &= np.asarray(per_call <= _FAR_LONGER * np.median(usual) if len(usual) else per_call <= 0)
+    mask &= np.asarray(
+        per_call <= DeviceLimits.far_longer * np.median(usual) if len(usual) else per_call <= 0
+    )
     if ratio is not None:
         mask |= in_proportion(functions, ratio)
     mask |= _launches(functions, total)
@@ -472,10 +451,14 @@ def common_ratio(functions: CaseFunctions, changed: np.ndarray) -> float | None:
     order = np.argsort(ratios)
     middle = np.searchsorted(np.cumsum(times[order]), times.sum() / 2)
     ratio = float(ratios[order][min(int(middle), len(order) - 1)])
-    if abs(ratio - 1) < _MIN_MORE:
+    if abs(ratio - 1) < DeviceLimits.min_more:
         return None
     agree = changed & in_proportion(functions, ratio)
-    return ratio if total[agree].sum() >= _MIN_SHARE_EXPLAINED * total[changed].sum() else None
+    return (
+        ratio
+        if total[agree].sum() >= DeviceLimits.min_share_explained * total[changed].sum()
+        else None
+    )
 
 
 def _launches(functions: CaseFunctions, rise: float) -> np.ndarray:
@@ -485,5 +468,5 @@ def _launches(functions: CaseFunctions, rise: float) -> np.ndarray:
         pl.col("function_class") == "cpu_launch", pl.col("function").str.contains("Launch")
     )
     mask &= ~functions.called_equally
-    agrees = abs(float((new - base)[mask].sum()) - rise) <= _AS_MANY * abs(rise)
+    agrees = abs(float((new - base)[mask].sum()) - rise) <= DeviceLimits.as_many * abs(rise)
     return np.asarray(mask & (agrees and abs(rise) >= 1))

@@ -45,6 +45,7 @@ from timesink.comparison.steps.verdict import (
     judge_lengths,
     judge_plain,
 )
+from timesink.comparison.thresholds import DiagnosisLimits
 from timesink.model import units, vendors
 from timesink.model.diagnosis import (
     Component,
@@ -63,12 +64,6 @@ from timesink.model.schema import HOST_DEVICE
 from timesink.model.units import join_names
 from timesink.rules.register import catalogue, make_cause, rules_for
 
-MIN_PUT_TOGETHER = 3
-"""Cycles a side needs for a verdict after cycles were put together: these are few, long ones whose
-borders are a guess."""
-_MIN_STEPS = 4
-_CLOSER = 0.5
-"""Part of the largest cause from which on lost matrix units come before the edit behind them."""
 _KEY = ["function", "device"]
 
 
@@ -195,7 +190,9 @@ def causes_of_case(
                 case.settled.append(claim)
     # However certain an edit is, what costs most comes first; of equal ones, edits do.
     ranked_causes = tuple(sorted((*edited, *causes), key=lambda cause: -abs(cause.cost_ns)))
-    if precise and abs(precise[0].cost_ns) >= _CLOSER * abs(ranked_causes[0].cost_ns):
+    if precise and abs(precise[0].cost_ns) >= DiagnosisLimits.closer * abs(
+        ranked_causes[0].cost_ns
+    ):
         ranked_causes = (*precise, *(cause for cause in ranked_causes if cause not in precise))
     around = case.anomalies or case.relieved
     if program is None or not program.uneven or ranked_causes or around:
@@ -274,7 +271,7 @@ def compare_step_times(pair: Pair) -> StepTimeTest:
         as_recorded = CycleTime(*pair.cycle_times.means_ns, None, None, None)
         return StepTimeTest("incomparable", unequal, as_recorded)
     judgement, lengths = _judge_equal_work(put_together), put_together.cycle_times
-    if lengths.fewest < MIN_PUT_TOGETHER:
+    if lengths.fewest < DiagnosisLimits.min_put_together:
         sides = (put_together.base, lengths.base_ns), (put_together.new, lengths.new_ns)
         counts = " and ".join(
             f"{len(side_lengths)} of {role.label}" for role, side_lengths in sides
@@ -346,7 +343,7 @@ def _notes(pair: Pair) -> Iterator[str]:
             )
     if lengths.one_run and (cycle_change(lengths) != "none" or any(lengths.levels_ns)):
         yield "Base and new are parts of one run: a change within it is drift, not a regression."
-    if lengths.fewest < _MIN_STEPS:
+    if lengths.fewest < DiagnosisLimits.min_steps:
         yield (
             f"With {units.count_noun(lengths.fewest, 'steps')} in a run only large changes show."
         )
@@ -445,12 +442,8 @@ def _kernels(pair: Pair) -> pl.DataFrame:
 # -- what the programs do otherwise ----------------------------------------------------------------
 
 
-_BETWEEN_RUNS = 0.006
-"""Part of its device time by which equal programs differ from run to run, at most."""
 _STEADY, _CLEARLY = 0.05, 1.15
 """Kernels that take as long within this part; and those that take so many times as long."""
-_WORTH_TELLING = 0.05
-"""Part of the device's time by which some kernels alone must change."""
 
 
 def program_change(
@@ -462,7 +455,7 @@ def program_change(
     times = _device_time(*program_difference.device_ns)
     # Kernels that a library chose anew, as autotuning does from run to run, are no other program
     # where nothing comes of it.
-    least = _BETWEEN_RUNS * times.base_ns
+    least = DiagnosisLimits.between_runs * times.base_ns
     choices = (
         program_edits
         if all(
@@ -501,7 +494,11 @@ def _uneven(program_difference: ProgramDifference) -> str:
     moved = some[(ratio > _CLEARLY) | (ratio < 1 / _CLEARLY)]
     steady = int((np.abs(ratio - 1) < _STEADY).sum())
     change = float((after - before)[moved].sum())
-    if steady * 2 < len(some) or abs(change) < _WORTH_TELLING * float(before.sum()) or not change:
+    if (
+        steady * 2 < len(some)
+        or abs(change) < DiagnosisLimits.worth_telling * float(before.sum())
+        or not change
+    ):
         return ""
     largest = moved[np.argsort(-np.abs(after - before)[moved], kind="stable")]
     names = dict.fromkeys(call_label(program_difference.sites["name"][int(at)]) for at in largest)
@@ -531,7 +528,7 @@ def _kinds(program_difference: ProgramDifference) -> Iterator[CycleKinds]:
 def _device_time(base: Floats, new: Floats) -> SteadyTimes:
     """Device time of usual cycles; its interval holds by how much equal runs differ."""
     (base_ns, base_error), (new_ns, new_error) = map(median_and_error, (base, new))
-    half = Z95 * float(np.hypot(base_error, new_error)) + _BETWEEN_RUNS * base_ns
+    half = Z95 * float(np.hypot(base_error, new_error)) + DiagnosisLimits.between_runs * base_ns
     delta = new_ns - base_ns
     return SteadyTimes(base_ns, new_ns, (delta - half, delta + half))
 

@@ -12,6 +12,7 @@ from timesink.comparison.causes.device import FULL_PRECISION, precision
 from timesink.comparison.program.alignment import CallChange
 from timesink.comparison.program.calls import COPY, KERNEL, OPERATOR, SORTS, WAIT
 from timesink.comparison.program.edits import ProgramDifference
+from timesink.comparison.thresholds import EditFactsLimits
 
 OF_KINDS = frozenset({"cycles", "frequency"})
 """Changes that are cycles of a kind."""
@@ -36,9 +37,6 @@ _COMPILED = re.compile(
 _READS = re.compile(r"^aten::(?:item|_local_scalar_dense|is_nonzero|nonzero)$")
 """Operators that give a value, or a size, to the host."""
 MULTIPLIES = re.compile(r"gemm|nvjet|cutlass|conv|xmma|wgrad|dgrad|Cijk|matmul|mma", re.IGNORECASE)
-_MIN_AGAIN = 2
-"""Operators of the forward pass alone that tell, found in the backward pass, that it is done
-again."""
 _MANY, _FEW_SORTS = 8, 4
 """Calls of one operator in one place, and of how many others at most, that are a loop."""
 
@@ -138,7 +136,7 @@ def change_facts(
         frozenset(SORTS[sort_of[name]] for name in (*more, *fewer)),
         backward=backward,
         inner="::" in around and not _BACKWARD.search(around),
-        again=backward and max(again) >= _MIN_AGAIN,
+        again=backward and max(again) >= EditFactsLimits.min_again,
         precision=(
             any(map(_MATRIX.search, change.inside)) and _other_precision(gone, came, sort_of)
         )

@@ -18,7 +18,7 @@ import polars as pl
 from msgspec import structs
 
 from timesink.analyses.behaviour.anatomy import Anatomy
-from timesink.analyses.statistics.significance import ALPHA
+from timesink.analyses.thresholds import SignificanceLimits
 from timesink.comparison.causes.case import (
     Claim,
     Demand,
@@ -49,6 +49,7 @@ from timesink.comparison.causes.resources import (
     without_impossible,
 )
 from timesink.comparison.results import Pair
+from timesink.comparison.thresholds import EnvironmentLimits
 from timesink.model import units
 from timesink.model.findings import Anomaly, Cause, Evidence, Symptom
 from timesink.model.intervals import Floats
@@ -57,10 +58,6 @@ from timesink.model.vendors import is_gpu
 from timesink.rules.counter_names import resource_of
 from timesink.rules.register import catalogue, rules_for
 
-_NOTABLE = 0.02
-"""Own load is told where it is this part of what was counted."""
-_MIN_PART = 0.2
-"""Part of the larger level by which a symptom changes at least ..."""
 _MIN_CHANGE = {"%": 5.0, "% of a core": 20.0, "C": 10.0, "B/s": 1e9}
 """... and by this much, in units that have a scale."""
 _SYMPTOM_ROLES = ("symptom", "context", "exogenous")
@@ -124,7 +121,7 @@ def _suspects(context: Context) -> list[Suspect]:
     for reading, rest, q in zip(counted, external_readings, q_values, strict=True):
         lost, least = severity(rest, context), reading.resource.hurts_from
         high = least is None or reading.new_mean >= least
-        if high and q < ALPHA and lost >= reading.resource.floor:
+        if high and q < SignificanceLimits.alpha and lost >= reading.resource.floor:
             suspects.append(
                 Suspect(reading.resource.cause, reading, rest, lost, q, capacity(reading, context))
             )
@@ -164,7 +161,7 @@ def _anomaly(group: Sequence[Suspect], context: Context) -> Anomaly:
     base, new, unit = reading.base_mean, reading.new_mean, reading.unit
     external_mean = first.external.new_mean
     # What others have of it, where that is another number.
-    is_partial = new > 0 and new - external_mean >= _NOTABLE * new
+    is_partial = new > 0 and new - external_mean >= EnvironmentLimits.notable * new
     limit = first.capacity
     proofs = [counter_evidence(suspect.reading, context) for suspect in group]
     proofs += [proof for suspect in group for proof in suspect.evidence]
@@ -221,8 +218,10 @@ def _symptoms(
     for reading, q in zip(candidates, adjust_p_values(chances(candidates)), strict=True):
         largest = max(abs(reading.base_mean), abs(reading.new_mean))
         part = abs(reading.rise) / largest if largest else 0.0
-        is_large = part >= _MIN_PART and abs(reading.rise) >= _MIN_CHANGE.get(reading.unit, 0.0)
-        if q < ALPHA and is_large:
+        is_large = part >= EnvironmentLimits.min_part and abs(reading.rise) >= _MIN_CHANGE.get(
+            reading.unit, 0.0
+        )
+        if q < SignificanceLimits.alpha and is_large:
             moved.append((-part, _key(reading), reading))
     moved.sort(key=lambda entry: entry[:2])
     first = (_symptom(suspect.reading, suspect.refuted) for suspect in refuted)
@@ -426,35 +425,9 @@ Checked = Suspect | str | None
 Check = Callable[[Suspect, Suspects, Context], Checked]
 CheckOfAll = Callable[[Suspects, Context], list[Suspect]]
 
-_SLOWER = 1.05
-"""Own kernels that take this many times as long show that a device is shared or slower."""
 _LOAD = ("gpu_contention", "hbm_contention")
 _COPIES = ("pcie", "link")
 _FLAGS = ("power_throttle", "thermal_throttle")
-_POWER_OF_LIMIT = 0.05
-"""A device whose power rose by this part of its limit does more than before ..."""
-_POWER_OF_BASE = 0.2
-"""... or by this part of what it was, where the limit is not known."""
-_SM_RISE = 10.0
-_MIN_SHARE_OF_TIME = 0.5
-"""Work that keeps memory busy for this part of its own time is about memory; a device that gives a
-reason for this part of the time slows down for it."""
-_PART = 0.2
-"""Kernels grow by this part of what the clock alone would do, however much memory bounds them."""
-_MIN_SLOWER = 0.02
-_HOT_C = 85.0
-"""Devices slow down at a temperature of their own, as tools of their makers print it: a P100 at
-92 C, memory of a V100 at 85 C.  A cooler one is not slow for its heat."""
-_AT_LIMIT = 0.93
-"""Power regulation keeps the mean this close below the limit."""
-_HALF_OF_CORES = 50.0
-"""Beyond this share of all logical cores, threads share the units of a core."""
-_SHORT_WAIT = 5.0
-"""Waits that grew by less, in percent of the time, take nothing from a process ..."""
-_MORE_WAITS = 1.5
-"""... unless threads wait this many times as long in a cycle, and its host slows down."""
-_TURBO = 0.35
-"""Processors lower their clock by less than this part as more of their cores are busy."""
 _MEASURED_WAITS = ("run_queue", "cpu_pressure")
 _CORE_WAITS = (*_MEASURED_WAITS, "steal")
 _DISK_WAITS = ("io_wait", "io_pressure", "disk_busy")
@@ -463,9 +436,6 @@ _PARTS_ON_HOST = (
     *("host_cpu", "launch_gap", "run_queue", "idle", "synchronisation", "io", "data_loading"),
 )
 _HOST_CALLS = ("cpu_operator", "cpu_launch", "cpu_python", "cpu_annotation", "cpu_other")
-_LONGER = 1.1
-_MUCH_TRAFFIC = 0.15
-"""A network this full holds others up now and then, whoever they are."""
 
 
 def about(*resources: str, again: bool = False) -> Callable[[Check], CheckOfAll]:
@@ -532,7 +502,7 @@ def device_use(suspect: Suspect, suspects: Suspects, context: Context) -> Checke
     if not any(other.resource in _COPIES for other in _believed_suspects(suspects, suspect.device)):
         # Copies slow kernels as well: beside them, slower kernels prove nothing.
         ratio = context.kernel_ratio(suspect.device)
-        slower = ratio is not None and ratio >= _SLOWER
+        slower = ratio is not None and ratio >= EnvironmentLimits.slower
         proof = [_kernels(suspect.device, ratio)] if ratio is not None and slower else []
         answers.append(None if ratio is None else proof)
     elif all(answer is None for answer in answers):
@@ -553,7 +523,11 @@ def _power(device: str, context: Context) -> list[Evidence] | None:
         return None
     hardware = context.hardware(device)
     limit = hardware.power_w if hardware else None
-    least = _POWER_OF_LIMIT * limit if limit else _POWER_OF_BASE * power.base_mean
+    least = (
+        EnvironmentLimits.power_of_limit * limit
+        if limit
+        else EnvironmentLimits.power_of_base * power.base_mean
+    )
     return [counter_evidence(power)] if power.rise >= least else []
 
 
@@ -562,7 +536,10 @@ def _multiprocessors(device: str, context: Context) -> list[Evidence] | None:
     if reading is None:
         return None
     external = of_others(reading, context)
-    rose = external.rise >= _SM_RISE and chance(external.base, external.new) < ALPHA
+    rose = (
+        external.rise >= EnvironmentLimits.sm_rise
+        and chance(external.base, external.new) < SignificanceLimits.alpha
+    )
     return [counter_evidence(reading)] if rose else []
 
 
@@ -577,7 +554,9 @@ def multiprocessors(suspect: Suspect, suspects: Suspects, context: Context) -> C
     ):
         return None
     has_device_use = context.reading("device_use", suspect.device) is not None
-    is_own = has_device_use or (context.kernel_ratio(suspect.device) or 0.0) < _SLOWER
+    is_own = (
+        has_device_use or (context.kernel_ratio(suspect.device) or 0.0) < EnvironmentLimits.slower
+    )
     return "others do not use the device for longer" if is_own else None
 
 
@@ -590,7 +569,10 @@ def device_memory(suspect: Suspect, suspects: Suspects, _: Context) -> Checked:
         if other.cause == "hbm_contention"
     ]
     strongest = max((other.severity for other in memory_suspects), default=0.0)
-    if suspect.cause == "gpu_contention" and strongest >= _MIN_SHARE_OF_TIME * suspect.severity:
+    if (
+        suspect.cause == "gpu_contention"
+        and strongest >= EnvironmentLimits.min_share_of_time * suspect.severity
+    ):
         return structs.replace(suspect, after=(*suspect.after, "hbm_contention"))
     return None
 
@@ -603,7 +585,9 @@ def device_clock(suspect: Suspect, _: Suspects, context: Context) -> Checked:
     """A lower clock makes kernels longer; one that does not is of a device without work."""
     ratio = context.kernel_ratio(suspect.device)
     slower = suspect.reading.base_mean / max(suspect.reading.new_mean, 1e-9)
-    if ratio is not None and ratio - 1 < max(_MIN_SLOWER, _PART * min(slower - 1, 1.0)):
+    if ratio is not None and ratio - 1 < max(
+        EnvironmentLimits.min_slower, EnvironmentLimits.part * min(slower - 1, 1.0)
+    ):
         return "own kernels take as long as before"
     if (ratio is None or suspect.severity < 0.5) and _is_idle(suspect.device, context):
         return "the device has less to do"
@@ -628,7 +612,7 @@ def _is_idle(device: str, context: Context) -> bool:
 def power_and_heat(suspect: Suspect, _: Suspects, context: Context) -> Checked:
     """Why a clock fell: heat, the power limit, or neither; after the load that led to it."""
     heat = context.reading("temperature", suspect.device)
-    hot = heat is not None and heat.rise > 0 and heat.new_mean >= _HOT_C
+    hot = heat is not None and heat.rise > 0 and heat.new_mean >= EnvironmentLimits.hot_c
     for cause, proof in (
         ("gpu_thermal", _flag("thermal_throttle", suspect.device, context)),
         ("gpu_power_cap", _flag("power_throttle", suspect.device, context)),
@@ -656,7 +640,11 @@ def _at_power_limit(device: str, context: Context) -> CounterReading | None:
     hardware = context.hardware(device)
     published = hardware.power_w if hardware else None
     most = limit.new_mean if limit is not None else published
-    return power if power is not None and most and power.new_mean >= _AT_LIMIT * most else None
+    return (
+        power
+        if power is not None and most and power.new_mean >= EnvironmentLimits.at_limit * most
+        else None
+    )
 
 
 def throttling(suspects: Suspects, context: Context) -> list[Suspect]:
@@ -673,11 +661,11 @@ def throttling(suspects: Suspects, context: Context) -> list[Suspect]:
 def _check_throttle(suspect: Suspect, _: Suspects, context: Context) -> Checked:
     """Believes the reason where own kernels take longer."""
     ratio = context.kernel_ratio(suspect.device)
-    if suspect.severity < _MIN_SHARE_OF_TIME:
+    if suspect.severity < EnvironmentLimits.min_share_of_time:
         return "the device slows down now and then only"
     if ratio is None:
         return "no kernel shows whether it does"
-    if ratio < _SLOWER:
+    if ratio < EnvironmentLimits.slower:
         return "own kernels take as long as before"
     proofs = (*suspect.evidence, _kernels(suspect.device, ratio))
     # What is lost is the time kernels take longer, and not the time in which it is said.
@@ -715,12 +703,14 @@ def processor(suspect: Suspect, suspects: Suspects, context: Context) -> Checked
     base, new = context.part_ns(*_PARTS_ON_HOST)
     slows = context.cycle_ratio is None or (base > 0 and new >= 1.05 * base)
     ratio = context.host_ratio("runq") or 0.0
-    more = slows and ratio >= max(_MORE_WAITS, _LONGER * (context.cycle_ratio or 1.0))
-    if waits is not None and waits < _SHORT_WAIT and not more:
-        if ratio < _LONGER:
+    more = slows and ratio >= max(
+        EnvironmentLimits.more_waits, EnvironmentLimits.longer * (context.cycle_ratio or 1.0)
+    )
+    if waits is not None and waits < EnvironmentLimits.short_wait and not more:
+        if ratio < EnvironmentLimits.longer:
             return "no thread waits longer for a core"
         return f"threads wait {ratio:.1f} times as long for a core, which is little of their time"
-    spare = suspect.reading.new_mean < _HALF_OF_CORES and not slows
+    spare = suspect.reading.new_mean < EnvironmentLimits.half_of_cores and not slows
     return "there are cores to spare, and the process does not wait for one" if spare else None
 
 
@@ -735,16 +725,17 @@ def processor_clock(suspect: Suspect, suspects: Suspects, context: Context) -> C
         ratios += [context.host_ratio("oncpu"), context.host_ratio(*_HOST_CALLS)]
     measured_ratios = [ratio for ratio in ratios if ratio is not None]
     # Whether anything shows it, or nothing could.
-    slower = not measured_ratios or max(measured_ratios) >= 1 + _MIN_SLOWER
+    slower = not measured_ratios or max(measured_ratios) >= 1 + EnvironmentLimits.min_slower
     if not slower:
         return "nothing on the host takes longer"
     # The same work keeps slower cores busy for longer: that much of the use proves nothing.
     busier = any(
-        other.external.new_mean * (1 - suspect.severity) >= _MORE_WAITS * other.external.base_mean
+        other.external.new_mean * (1 - suspect.severity)
+        >= EnvironmentLimits.more_waits * other.external.base_mean
         for other in _believed_suspects(suspects)
         if other.resource == "host_cpu"
     )
-    follows = busier and suspect.severity < _TURBO
+    follows = busier and suspect.severity < EnvironmentLimits.turbo
     return structs.replace(suspect, after=(*suspect.after, "cpu_contention")) if follows else None
 
 
@@ -759,7 +750,9 @@ def disk(suspect: Suspect, suspects: Suspects, context: Context) -> Checked:
         slowed = any(other.cause in _HOST_CAUSES for other in believed)
         return "the processor is slower for all calls" if slowed else None
     base, new = context.part_ns("io", "data_loading")
-    longer = (context.host_ratio("disk_read_and_write") or 0.0) > _LONGER or new > _LONGER * base
+    longer = (
+        context.host_ratio("disk_read_and_write") or 0.0
+    ) > EnvironmentLimits.longer or new > EnvironmentLimits.longer * base
     waits = longer or any(other.resource in _DISK_WAITS for other in believed)
     return None if waits else "nobody waits for a disk"
 
@@ -768,5 +761,7 @@ def disk(suspect: Suspect, suspects: Suspects, context: Context) -> Checked:
 def network(suspect: Suspect, _: Suspects, context: Context) -> Checked:
     """Traffic on a network of unknown speed counts where it is much, or where the process waits."""
     base, new = context.part_ns("exposed_communication", "io", "data_loading")
-    waits = suspect.severity >= _MUCH_TRAFFIC or new > _LONGER * base
+    waits = (
+        suspect.severity >= EnvironmentLimits.much_traffic or new > EnvironmentLimits.longer * base
+    )
     return None if waits else "the process does not wait for the network"

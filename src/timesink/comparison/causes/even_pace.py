@@ -16,6 +16,7 @@ from timesink.comparison.causes.case import (
     on_host,
     slowdown,
 )
+from timesink.comparison.thresholds import EvenPaceLimits
 from timesink.model import units
 from timesink.model.diagnosis import EvenPace, ProgramChange
 from timesink.model.findings import Cause
@@ -23,23 +24,9 @@ from timesink.model.intervals import Floats
 from timesink.model.schema import HOST_DEVICE
 from timesink.rules.register import catalogue
 
-_MIN_PACE = 0.05
-"""Part by which everything takes longer or less before it is told: the same machine wanders by a
-few percent from run to run."""
-_MIN_DEVICE_PACE = 0.25
-"""The same of a device: its clock wanders with heat, and two processes that share it take far more
-than that from each other."""
-_MIN_SHARE_AT_PACE = 0.5
-"""Part of the time that has to keep the common pace, and of the change that this has to explain."""
-_NEAR = 0.5
-"""Part of the common change by which that of a function may differ and still keep the pace."""
-_NEARLY_ALL = 0.9
-"""Part of the time of kernels that has to take longer: more work leaves some of them alone."""
 _MIN_MOVING_SHARE, _MIN_FUNCTION_SHARE = 2 / 3, 0.001
 """Part of the functions that have to move the same way, and which part of the host's time each of
 them has at least: "everywhere" is not a few long ones."""
-_MIN_KERNELS = 3
-"""Kernels that may be called all of a device's work."""
 _HOST_CODE = "host_code"
 
 
@@ -83,18 +70,18 @@ def _host_pace(
     explained = _on_host(causes, {_HOST_CODE})
     if any(cause.id not in {_HOST_CODE, *edited} for cause in causes):
         return
-    if explained * change > 0 and abs(explained) >= _MIN_SHARE_AT_PACE * abs(change):
+    if explained * change > 0 and abs(explained) >= EvenPaceLimits.min_share_at_pace * abs(change):
         return
     base, new = (side[is_host_work] for side in functions.times)
     large = np.maximum(base, new) > _MIN_FUNCTION_SHARE * max(base.sum(), new.sum())
     is_even = (
-        abs(factor - 1) >= _MIN_PACE
-        and _share_near(functions.times, is_host_work, factor) >= _MIN_SHARE_AT_PACE
+        abs(factor - 1) >= EvenPaceLimits.min_pace
+        and _share_near(functions.times, is_host_work, factor) >= EvenPaceLimits.min_share_at_pace
     )
     if not is_even:
         # By all sorts of factors, and yet nearly everywhere, with no place that stands out.
         factor = float(new.sum() / max(base.sum(), 1.0))
-        if causes or abs(factor - 1) < _MIN_PACE:
+        if causes or abs(factor - 1) < EvenPaceLimits.min_pace:
             return
     moving = ((new - base) * (factor - 1) > 0)[large]
     if not moving.size or float(moving.mean()) < _MIN_MOVING_SHARE:
@@ -102,7 +89,7 @@ def _host_pace(
     # Beside the device the host's work did not show; where it now decides, all of it does.
     even = (factor - 1) * float(base.sum())
     if even * change <= 0 or min(abs(even), abs(change)) < max(
-        _MIN_SHARE_AT_PACE * abs(change), case.least_ns
+        EvenPaceLimits.min_share_at_pace * abs(change), case.least_ns
     ):
         return
     texts = catalogue()["paces"]["host_slower" if factor > 1 else "host_faster"]
@@ -136,16 +123,16 @@ def _device_pace(case: DiagnosisCase, causes: Sequence[Cause], device: str) -> I
         for name, ns in cause.claims
         if name.partition("/")[0] == "device_compute"
     )
-    if abs(factor - 1) < _MIN_DEVICE_PACE or abs(change) < case.least_ns:
+    if abs(factor - 1) < EvenPaceLimits.min_device_pace or abs(change) < case.least_ns:
         return
-    if int(kernels.sum()) < _MIN_KERNELS:
+    if int(kernels.sum()) < EvenPaceLimits.min_kernels:
         return
-    if explained * change > 0 and abs(explained) >= _MIN_SHARE_AT_PACE * abs(change):
+    if explained * change > 0 and abs(explained) >= EvenPaceLimits.min_share_at_pace * abs(change):
         return
-    if float(base[kernels].sum()) < _MIN_SHARE_AT_PACE * float(base[computing].sum()):
+    if float(base[kernels].sum()) < EvenPaceLimits.min_share_at_pace * float(base[computing].sum()):
         return
     # Of all but a tenth of the time, each kernel moved the same way by a good part of the factor.
-    if _share_near(functions.times, kernels, factor, beyond=True) < _NEARLY_ALL:
+    if _share_near(functions.times, kernels, factor, beyond=True) < EvenPaceLimits.nearly_all:
         return
     texts = catalogue()["paces"]["device_slower" if factor > 1 else "device_faster"]
     by = f"{factor:.2f} times as long" if factor > 1 else f"{_changed_by(factor)}"
@@ -164,7 +151,7 @@ def _share_near(
     base, new = (side[which] for side in times)
     ratios = np.divide(new, base, out=np.ones_like(base), where=base > 0)
     moved = (ratios - 1) / (factor - 1)
-    near = (moved >= 1 - _NEAR) & (beyond | (moved <= 1 + _NEAR))
+    near = (moved >= 1 - EvenPaceLimits.near) & (beyond | (moved <= 1 + EvenPaceLimits.near))
     total = float(base.sum())
     return float(base[near].sum()) / total if total > 0 else 0.0
 

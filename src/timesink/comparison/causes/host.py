@@ -20,7 +20,6 @@ from timesink.analyses.columns import memoize_per_trace, numbers
 from timesink.analyses.statistics.moments import moments
 from timesink.analyses.statistics.student_t import welch_interval
 from timesink.comparison.causes.case import (
-    CLEARLY,
     HOST_PARTS,
     CaseSide,
     Claim,
@@ -48,6 +47,7 @@ from timesink.comparison.causes.case import (
     waits,
 )
 from timesink.comparison.causes.device import Launching, common_ratio
+from timesink.comparison.thresholds import CaseLimits, HostLimits
 from timesink.model import units
 from timesink.model.findings import Evidence, Interval
 from timesink.model.intervals import Floats
@@ -55,12 +55,6 @@ from timesink.model.units import join_names
 
 _SORT = ["inside", "after", "before"]
 _PLACE = [*_SORT, "occurrence"]
-FEW = 3
-"""Places or functions that are told one by one."""
-_NEARLY_ALL = 0.8
-"""A place stands for all of its sort that holds this part of what they gained."""
-_BACKED = 0.5
-"""Part of what a place gained that its function must have gained too."""
 _MAX_PLACES = 4
 _MIN_FUNCTIONS, _MIN_FUNCTION_SHARE, _FENCE = 8, 0.001, 1.5
 """Functions whose factors tell how far these scatter, and which part of the host's time each has at
@@ -285,7 +279,7 @@ def gap_claims(host: HostPace) -> Iterator[Claim]:
         groups.setdefault(_place(host, column).inside, []).append(column)
     column_groups = []
     for inside, group in groups.items():
-        apart = inside is None and len(group) <= FEW
+        apart = inside is None and len(group) <= HostLimits.few
         column_groups += [[gap_column] for gap_column in group] if apart else [group]
     column_groups.sort(key=lambda group: columns.index(group[0]))
     yield from (_place_claim(host, group) for group in column_groups)
@@ -310,7 +304,7 @@ def _standing_places(host: HostPace) -> list[int]:
     def rank(column: int) -> tuple[float, float]:
         # Sorts of places come after the one place that is nearly all of them.
         is_sort = _place(host, column).occurrence is None
-        return -host.rise(column) * (_NEARLY_ALL if is_sort else 1), -host.rise(column)
+        return -host.rise(column) * (HostLimits.nearly_all if is_sort else 1), -host.rise(column)
 
     chosen: list[int] = []
     for column in sorted(candidates, key=rank):
@@ -342,7 +336,7 @@ def _is_backed(host: HostPace, column: int) -> bool:
         base, new = (side[blamed] for side in functions.times)
         pace = host.excess.slowdown[: host.functions][blamed]
         gained = float(np.sum(new - pace * base))
-    return gained >= _BACKED * host.rise(column)
+    return gained >= HostLimits.backed * host.rise(column)
 
 
 def _idle(side: CaseSide) -> float:
@@ -357,7 +351,7 @@ def _is_common(host: HostPace, column: int) -> bool:
     place = _place(host, column)
     base, new = (side[:, column - host.functions] for side in (host.places.base, host.places.new))
     pace = host.pace_of_gaps(place.inside, place)
-    return float(new.mean()) < (1 + CLEARLY) * pace * float(base.mean())
+    return float(new.mean()) < (1 + CaseLimits.clearly) * pace * float(base.mean())
 
 
 def _place_claim(host: HostPace, columns: list[int]) -> Claim:
@@ -394,12 +388,9 @@ _HOST = ("host_cpu", "launch_gap", "idle")
 """Where the host's work shows that ran beside the device before."""
 _CODE = ("host_cpu", "idle", "launch_gap")
 _MAX_LISTED, _MAX_LOADERS = 4, 3
-_MIN_SHARE_EXPLAINED = 0.5
 _COMPILES = re.compile(r"compil|dynamo|inductor|nvrtc|ModuleLoad|autotun", re.IGNORECASE)
 _READING = frozenset({"disk_io", "host_memory"})
 _PROCESSORS = frozenset({"cpu_contention", "cpu_clock"})
-_OFTEN = 5
-"""Cycles that wait longer than any did before, of which as many would hardly be chance."""
 
 
 def local_changes(case: DiagnosisCase) -> tuple[float, float]:
@@ -529,7 +520,7 @@ def more_operators(case: DiagnosisCase) -> Iterator[Claim]:
     which = operators & in_proportion(functions, ratio)
     which &= functions.where(~pl.col("function").is_in([*case.taken, *case.blurred]))
     total = np.sum(functions.times, axis=0)
-    if total[which].sum() < _MIN_SHARE_EXPLAINED * total[operators].sum():
+    if total[which].sum() < HostLimits.min_share_explained * total[operators].sum():
         return
     host = Launching(case, which, ratio)
     _, interval = change(*host.sides)
@@ -597,7 +588,7 @@ def host_code(case: DiagnosisCase) -> Iterator[Claim]:
         ns = -claim.ns if case.backwards else claim.ns
         for inside in claim.inside:
             explained[inside] = explained.get(inside, 0.0) + max(0.0, ns)
-    for column in list(_standing_functions(host, explained))[:FEW]:
+    for column in list(_standing_functions(host, explained))[: HostLimits.few]:
         function, part = case.functions.table.select("function", "part").row(column)
         rise, interval = host.change_of([column])
         name = "Code outside recorded calls" if function == NO_CALL else told_name(function)
@@ -634,7 +625,7 @@ def _standing_functions(host: HostPace, explained: dict[str | None, float]) -> I
         )
         left = host.rise(column) - explained_ns
         base, new = (float(side[column]) for side in host.case.functions.times)
-        if name in marks and new < (1 + CLEARLY) * host.pace_of_gaps(None) * base:
+        if name in marks and new < (1 + CaseLimits.clearly) * host.pace_of_gaps(None) * base:
             continue  # it only grew as the gaps in it did, all of them alike
         if host.stands(column) and left >= max(host.case.least_ns, host.rise(column) / 2):
             yield column
@@ -663,7 +654,7 @@ def data_loading(case: DiagnosisCase) -> Iterator[Claim]:
     if not len(base) or not len(new):
         return
     rise, interval = change(base, new)
-    if not is_certain(interval) and (new > base.max()).sum() >= _OFTEN:
+    if not is_certain(interval) and (new > base.max()).sum() >= HostLimits.often:
         # A loader that is too slow holds up cycles now and then, whenever what it had ready is used
         # up.  Where many of them wait longer than any did before, that they are uneven is how it
         # shows.
@@ -671,7 +662,9 @@ def data_loading(case: DiagnosisCase) -> Iterator[Claim]:
             moments(np.zeros(len(side), dtype=np.int64), side, 1) for side in (base, new)
         )
         interval = welch_interval(before, after)
-    if rise < max(case.least_ns, CLEARLY * float(base.mean())) or _is_starved(case, rise):
+    if rise < max(case.least_ns, CaseLimits.clearly * float(base.mean())) or _is_starved(
+        case, rise
+    ):
         return
     loaders = case.functions.where(pl.col("part") == "data_loading")
     took = case.times(float(base.mean()), float(new.mean()))

@@ -16,8 +16,9 @@ import numpy as np
 from msgspec.structs import replace
 
 from timesink.analyses.columns import memoize_per_trace
-from timesink.analyses.statistics.significance import ALPHA, false_discovery
+from timesink.analyses.statistics.significance import false_discovery
 from timesink.analyses.statistics.student_t import Z95, normal_p
+from timesink.analyses.thresholds import SignificanceLimits
 from timesink.comparison.causes.case import largest_first, relative_closeness
 from timesink.comparison.causes.diagnosis import (
     beyond_expected,
@@ -27,6 +28,7 @@ from timesink.comparison.causes.diagnosis import (
 )
 from timesink.comparison.rank_changes import with_stragglers
 from timesink.comparison.results import Comparison, Pair
+from timesink.comparison.thresholds import JointDiagnosisLimits
 from timesink.model import units
 from timesink.model.diagnosis import (
     Component,
@@ -44,10 +46,6 @@ from timesink.rules.register import make_cause
 WAITS = ("exposed_communication", "synchronisation", "idle", "host_cpu")
 """Where a process waits for others: in a collective, or wherever its host waits for one."""
 _LINKS = frozenset({"nvlink_contention", "network"})
-_MIN_PROCESSES = 3
-"""Processes that are needed to tell the one that is not like the others."""
-_MIN_SHARE = 0.01
-_MIN_SHARE_EXPLAINED = 0.5
 _VERDICT_WORDS = {"regression": "longer", "improvement": "shorter"}
 _TOGETHER = frozenset({"exposed_communication", "synchronisation"})
 
@@ -181,7 +179,8 @@ def judge_together(members: Sequence[ProcessDiagnosis]) -> StepTimeTest:
         verdict: [
             place
             for place, member in enumerate(members)
-            if member.diagnosis.verdict == verdict and not corrected[place] >= ALPHA
+            if member.diagnosis.verdict == verdict
+            and not corrected[place] >= SignificanceLimits.alpha
         ]
         for verdict in _VERDICT_WORDS
     }
@@ -227,7 +226,7 @@ def _verdict(
         low, high = _ends(times, range(len(times)))
         chance = normal_p(abs(new - base) / (max(high - low, 1e-9) / 2) * Z95)
         moved = "regression" if new > base else "improvement"
-        return "no_change" if chance >= ALPHA else moved, chance
+        return "no_change" if chance >= SignificanceLimits.alpha else moved, chance
     if longer and new > base:
         return "regression", lowest(p[longer])
     if shorter and new < base:
@@ -465,7 +464,7 @@ def stragglers(
     members: Sequence[ProcessDiagnosis], causes: Sequence[Cause], change_ns: float
 ) -> Iterator[Cause]:
     """The process whose own work gained far more than that of the others, who wait for it."""
-    if len(members) < _MIN_PROCESSES or change_ns <= 0:
+    if len(members) < JointDiagnosisLimits.min_processes or change_ns <= 0:
         return
     rises = [_rise(member, waiting=False) for member in members]
     last = max(range(len(rises)), key=lambda number: rises[number])
@@ -473,11 +472,18 @@ def stragglers(
     beyond = rises[last] - median(rises)
     waiting = median(_rise(member, waiting=True) for member in other_members)
     cycle_ns = members[last].diagnosis.cycle_time.base_ns
-    least = max(_MIN_SHARE * cycle_ns, _MIN_SHARE_EXPLAINED * change_ns)
+    least = max(
+        JointDiagnosisLimits.min_share * cycle_ns,
+        JointDiagnosisLimits.min_share_explained * change_ns,
+    )
     name = members[last].process
     # Causes that only this process has may explain most of it.
     explained_ns = sum(cause.cost_ns for cause in causes if cause.process == name)
-    if beyond < least or waiting < least or explained_ns >= _MIN_SHARE_EXPLAINED * beyond:
+    if (
+        beyond < least
+        or waiting < least
+        or explained_ns >= JointDiagnosisLimits.min_share_explained * beyond
+    ):
         return
     ns = min(beyond, change_ns)
     yield make_cause(

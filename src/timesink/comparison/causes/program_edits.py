@@ -25,6 +25,7 @@ from timesink.comparison.causes.edit_facts import (
 from timesink.comparison.program.alignment import CallChange
 from timesink.comparison.program.calls import ALLOCATOR, ANNOTATION, COPY, KERNEL, OPERATOR, WAIT
 from timesink.comparison.program.edits import ProgramDifference
+from timesink.comparison.thresholds import ProgramEditsLimits
 from timesink.model.data_files import toml_tables
 from timesink.model.diagnosis import ProgramEdit
 from timesink.model.findings import Evidence
@@ -38,11 +39,6 @@ _OF_SIZES = frozenset(
     | {"layout_conversion", _CHOICE}
 )
 """Causes that may follow from other sizes, and these themselves."""
-_DEEPEST = 4
-"""Calls around a change that are named, from the innermost on."""
-_HOST_WEIGHT = 0.1
-_MIN_SELF_SHARE = 0.1
-"""Part of what its consequences take that a cause must take itself."""
 _MAX_EVIDENCE = 6
 
 
@@ -111,7 +107,7 @@ def edits(program_difference: ProgramDifference) -> tuple[ProgramEdit, ...]:
 
 def _weight(host_ns: float, device_ns: float) -> float:
     """How much a change matters: times of the host are far less certain than those of a device."""
-    return abs(device_ns) + _HOST_WEIGHT * abs(host_ns)
+    return abs(device_ns) + ProgramEditsLimits.host_weight * abs(host_ns)
 
 
 def _cause(facts: ChangeFacts) -> str:
@@ -172,7 +168,7 @@ def _absorb_causes(
             weights[at] for at, place_cause in enumerate(final_causes) if place_cause == cause
         )
         rest = sum(weights[at] for at in other_places if final_causes[at] != _CHOICE)
-        if cause in final_causes and weight >= _MIN_SELF_SHARE * rest:
+        if cause in final_causes and weight >= ProgramEditsLimits.min_self_share * rest:
             for at in other_places:
                 final_causes[at] = cause
     return final_causes
@@ -433,8 +429,10 @@ def _path_of(change: CallChange, *, backward: bool) -> str:
         inside = [join_names(list(dict.fromkeys(layers)), 2), *inside]
     if inside:
         first = inside[:1] if change.modules else []
-        left = len(inside) - len(first) > _DEEPEST
-        path = " > ".join([*first, *["…"] * left, *inside[len(first) :][-_DEEPEST:]])
+        left = len(inside) - len(first) > ProgramEditsLimits.deepest
+        path = " > ".join(
+            [*first, *["…"] * left, *inside[len(first) :][-ProgramEditsLimits.deepest :]]
+        )
         return f"{where}, in {path}" if backward else f"in {path}"
     ends = [call_label(name) for name in (change.before, change.after) if name]
     if len(ends) == 2:

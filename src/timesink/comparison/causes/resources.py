@@ -24,6 +24,7 @@ from timesink.analyses.statistics.student_t import single_value_p, two_sided_p
 from timesink.comparison.causes.case import family_of
 from timesink.comparison.results import WITHIN, Pair
 from timesink.comparison.steps.recorded_events import equally_often
+from timesink.comparison.thresholds import ResourcesLimits
 from timesink.model.intervals import Floats, Ints
 from timesink.model.schema import HOST_DEVICE
 from timesink.model.units import amount, amounts, change, count_noun, quantity
@@ -231,8 +232,6 @@ _RANGES = {
     "% of a core": (0.0, inf),
 }
 """What counters can read at all, whatever they count, by base unit."""
-_MAX_SHARE_PCT = 110.0
-"""Samplers round and their clocks jitter: a share of something whole may read a little more."""
 _ADDED_UP = ("run_queue",)
 """Shares of time that are added up over threads."""
 
@@ -274,7 +273,7 @@ def _is_impossible(levels: pl.DataFrame) -> pl.Series:
         resource = resource_of(metric, base_unit or None)
         least, most = _RANGES.get(base_unit, (-inf, inf))
         if resource.scale == "percent" and resource.resource not in _ADDED_UP:
-            least, most = 0.0, _MAX_SHARE_PCT
+            least, most = 0.0, ResourcesLimits.max_share_pct
         ranges.append((metric, unit, least / factor, most / factor))
     schema = {"metric": pl.String, "unit": pl.String, "least": pl.Float64, "most": pl.Float64}
     bounded_levels = levels.join(
@@ -290,17 +289,6 @@ def _is_impossible(levels: pl.DataFrame) -> pl.Series:
 
 
 _SIDES = ("base", "new")
-_MIN_VALUES = 3
-"""Values whose spread can be held against a single one."""
-_FLOOR = 0.01
-"""Part of its level by which a counter differs from one run to the next anyway."""
-_STEADY = 0.02
-"""Part of its level by which a counter with a level of its own strays at most ..."""
-_MIN_SHARE_OF_STEPS = 0.8
-"""... in this part of the cycles at least."""
-_MIN_STEADY = 5
-_OFTEN = 0.25
-"""Part of the cycles in which such a counter is elsewhere, where that is no accident."""
 _HAVE_A_LEVEL = "ratio"
 """Scale of counters that stay where they are set, as clocks do, whatever the load."""
 
@@ -343,8 +331,15 @@ def _is_newcomer(counter: CounterReading) -> bool:
 
     Samplers see them in turns with the process itself, now all of the time and then nothing.
     """
-    is_known = counter.resource.resource == "others_device_use" and len(counter.base) >= _MIN_STEADY
-    return is_known and not counter.base.any() and int((counter.new > 0).sum()) >= _MIN_VALUES
+    is_known = (
+        counter.resource.resource == "others_device_use"
+        and len(counter.base) >= ResourcesLimits.min_steady
+    )
+    return (
+        is_known
+        and not counter.base.any()
+        and int((counter.new > 0).sum()) >= ResourcesLimits.min_values
+    )
 
 
 def _chance_of_unsteady(counter: CounterReading) -> float:
@@ -352,18 +347,18 @@ def _chance_of_unsteady(counter: CounterReading) -> float:
 
     What it does in NEW is no measure of how far it strays by itself.
     """
-    if counter.resource.scale != _HAVE_A_LEVEL or len(counter.base) < _MIN_STEADY:
+    if counter.resource.scale != _HAVE_A_LEVEL or len(counter.base) < ResourcesLimits.min_steady:
         return 1.0
     level = float(np.median(counter.base))
-    near = np.abs(counter.base - level) <= _STEADY * level
+    near = np.abs(counter.base - level) <= ResourcesLimits.steady * level
     # Whether it is left in the direction that hurts, by enough to matter, in many cycles.
     sign = -1.0 if counter.resource.harm == "down" else 1.0
     gone = int((sign * (counter.new - level) > counter.resource.floor * level).sum())
-    left = gone >= max(_MIN_VALUES, _OFTEN * len(counter.new))
-    if level <= 0 or near.mean() < _MIN_SHARE_OF_STEPS or not left:
+    left = gone >= max(ResourcesLimits.min_values, ResourcesLimits.often * len(counter.new))
+    if level <= 0 or near.mean() < ResourcesLimits.min_share_of_steps or not left:
         return 1.0
     calm = counter.base[near]
-    spread = float(np.hypot(calm.std(ddof=1), _FLOOR * level))
+    spread = float(np.hypot(calm.std(ddof=1), ResourcesLimits.floor * level))
     error = spread * np.sqrt(1 / len(calm) + 1 / len(counter.new))
     apart = np.array([(counter.new_mean - level) / error])
     return float(two_sided_p(apart, np.array([len(calm) - 1.0]))[0]) / 2
@@ -385,31 +380,20 @@ def _chances(base: Floats, new: Floats) -> Floats:
     fewer, more = sorted((len(base), len(new)))
     if fewer >= 2:
         # A counter that rises a thousandfold may do so in steps, which neighbouring cycles share.
-        return mean_changes(base, new, floor=_FLOOR, neighbours=False).p
-    if fewer < 1 or more < _MIN_VALUES:
+        return mean_changes(base, new, floor=ResourcesLimits.floor, neighbours=False).p
+    if fewer < 1 or more < ResourcesLimits.min_values:
         return np.full(base.shape[1], np.nan)
     # Single values against the spread of the others.
     single, several = sorted((base, new), key=len)
-    return single_value_p(single[0], several, _FLOOR)
+    return single_value_p(single[0], several, ResourcesLimits.floor)
 
 
 # -- what a load is read by ------------------------------------------------------------------------
 
-_MIN_KERNEL_SHARE = 0.05
-"""Kernels that are to speak for all take this part of the time of kernels at least."""
-_NEARLY_NONE = 0.1
-"""Part of the time of kernels that may stay as it is where "nearly all" take longer."""
 _COPIES = ("gpu_memcpy_h2d", "gpu_memcpy_d2h")
 _CLASS = pl.col("function_class").cast(pl.String)
-_MIN_BUSY_SHARE = 0.002
-"""Own work below this share of the cycle is too little to scale anything by."""
 _ALL = 100.0
-_ROUNDING = 5.0
-"""Percent by which two counters of the same load may differ: they are not sampled at once."""
 _OF_A_CORE = "% of a core"
-_STEADY_CAPACITY = 0.05
-_GROUND = 0.2
-"""Part of its capacity on top of which the level of a resource is looked at."""
 _LINKS = ("pcie", "link", "memory_bandwidth", "network", "disk")
 
 
@@ -472,7 +456,7 @@ class Context:
         """
         same, total = self._same_kernels(device)
         base, new, *_ = _sums(same)
-        return new / base if base > 0 and base >= _MIN_KERNEL_SHARE * total else None
+        return new / base if base > 0 and base >= ResourcesLimits.min_kernel_share * total else None
 
     def interrupted(self, device: str) -> float:
         """How many times as long nearly all own kernels take beyond what the clock explains.
@@ -484,7 +468,7 @@ class Context:
         same, total = self._same_kernels(device)
         same = same.with_columns(ratio=pl.col("new_ns") / pl.col("base_ns")).sort("ratio")
         weights = same["base_ns"].cum_sum()
-        has_enough = len(same) > 0 and weights[-1] >= _MIN_KERNEL_SHARE * total
+        has_enough = len(same) > 0 and weights[-1] >= ResourcesLimits.min_kernel_share * total
         if (
             clock is None
             or not has_enough
@@ -492,7 +476,7 @@ class Context:
             or not self.pair.workload.comparable
         ):
             return 1.0
-        least = float(same.filter(weights >= _NEARLY_NONE * weights[-1])["ratio"][0])
+        least = float(same.filter(weights >= ResourcesLimits.nearly_none * weights[-1])["ratio"][0])
         return max(least * min(clock.new_mean / clock.base_mean, 1.0), 1.0)
 
     def own_share(self, device: str) -> tuple[float, float] | None:
@@ -597,7 +581,7 @@ def _device_time(reading: CounterReading, context: Context) -> CounterReading:
 def _scale_reading(reading: CounterReading, context: Context) -> CounterReading:
     """The process's own part changes with its time on the device."""
     busy = context.own_share(reading.device)
-    if busy is None or busy[0] < _MIN_BUSY_SHARE:
+    if busy is None or busy[0] < ResourcesLimits.min_busy_share:
         return reading
     ratio = busy[1] / busy[0]
     if ratio >= 1 or reading.unit != "%":
@@ -626,7 +610,10 @@ def _cpu(reading: CounterReading, context: Context) -> CounterReading:
         return reading
     if process_use.unit != _OF_A_CORE:
         return reading.less(process_use.base_mean, process_use.new_mean)
-    if context.cores and process_use.base_mean / context.cores <= reading.base_mean + _ROUNDING:
+    if (
+        context.cores
+        and process_use.base_mean / context.cores <= reading.base_mean + ResourcesLimits.rounding
+    ):
         return reading.less(
             process_use.base_mean / context.cores, process_use.new_mean / context.cores
         )
@@ -695,7 +682,11 @@ def capacity(reading: CounterReading, context: Context) -> float | None:
     seen = max(reading.base_mean, reading.new_mean)
     # A load that stays where it is, as that of a full link does.
     level, strays = reading.new_mean, float(reading.new.std()) if len(reading.new) else 0.0
-    steady = level if len(reading.new) > 1 and strays <= _STEADY_CAPACITY * level else None
+    steady = (
+        level
+        if len(reading.new) > 1 and strays <= ResourcesLimits.steady_capacity * level
+        else None
+    )
     return capacity_of(kind, context.hardware(reading.device), seen, steady)
 
 
@@ -705,8 +696,8 @@ def ground(reading: CounterReading, context: Context) -> float:
     Counters of hardly used resources scatter by many times what they read.
     """
     if reading.resource.scale == "percent":
-        return _GROUND * _ALL
-    return _GROUND * (capacity(reading, context) or 0.0)
+        return ResourcesLimits.ground * _ALL
+    return ResourcesLimits.ground * (capacity(reading, context) or 0.0)
 
 
 def _ratio(reading: CounterReading, _: Context) -> float:

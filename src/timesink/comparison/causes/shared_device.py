@@ -13,6 +13,7 @@ from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
 from timesink.comparison.causes.environment import counter_evidence
 from timesink.comparison.causes.resources import Context, CounterReading, readings
 from timesink.comparison.results import Pair
+from timesink.comparison.thresholds import SharedDeviceLimits
 from timesink.model import units
 from timesink.model.diagnosis import ProgramChange
 from timesink.model.findings import Anomaly, Evidence
@@ -22,20 +23,8 @@ from timesink.model.vendors import is_gpu
 from timesink.rules.register import catalogue
 
 _CAUSE = "gpu_contention"
-_MIN_LONGER = 1.25
-"""Times as long as nearly all kernels must take: sharing a device costs far more, other things of
-a device at the same clock (its temperature, its other memory) less."""
-_CONTEXT_BYTES = 100 << 20
-"""What any process takes of a device's memory to use it at all: contexts take 200 MB and more."""
 TURN = "turn of another process"
 """What is measured of a device that takes turns, as a counter would be called."""
-_HELD_UP = 0.5
-"""Part of what a kernel usually takes by which one that is held up takes longer, at least."""
-_EQUAL_TURNS = 0.1
-"""Part by which turns differ: those of an H200 were 2.46 to 2.53 ms."""
-_FEW_TURNS = 4
-"""Turns of which a whole number is no chance."""
-_NEARLY_ALL = 0.8
 _MIN_KERNELS, _MAX_KERNEL_RATIO = 3, 2.0
 """Kernels that are held up by the same time, and how much longer one of them is than another."""
 _MEMORY = ("others_device_memory", "own_device_memory", "device_memory")
@@ -69,7 +58,7 @@ def shared_devices(
         ratio = context.interrupted(device)
         memory = next(filter(None, (_more_memory(device, name, context) for name in _MEMORY)), None)
         turn_ns = turns_of_others(pair, device)
-        if ratio >= _MIN_LONGER and memory is not None:
+        if ratio >= SharedDeviceLimits.min_longer and memory is not None:
             yield _shared_finding(device, ratio, memory, context)
         elif turn_ns:
             yield _taking_turns(device, turn_ns, context.kernel_ratio(device))
@@ -92,15 +81,18 @@ def turns_of_others(pair: Pair, device: str) -> float:
             excess_ns=pl.col("dur_ns") - pl.col("usual_ns"),
             length_ns=pl.col("usual_ns") / pl.col("usual_calls"),
         )
-        .filter(pl.col("excess_ns") > _HELD_UP * pl.col("usual_ns"))
+        .filter(pl.col("excess_ns") > SharedDeviceLimits.held_up * pl.col("usual_ns"))
         .sort("excess_ns")
     )
     excess = held_up["excess_ns"].to_numpy().astype(np.float64)
     tried = 0.0
     for candidate in excess.tolist():
-        if candidate > (1 + _EQUAL_TURNS) * tried:
+        if candidate > (1 + SharedDeviceLimits.equal_turns) * tried:
             tried = candidate
-            near = np.abs(excess / candidate - 1 - _EQUAL_TURNS / 2) <= _EQUAL_TURNS / 2
+            near = (
+                np.abs(excess / candidate - 1 - SharedDeviceLimits.equal_turns / 2)
+                <= SharedDeviceLimits.equal_turns / 2
+            )
             turn = float(np.median(excess[near]))
             if _is_turn(turn, held_up.filter(pl.Series(near)), excess):
                 return turn
@@ -112,9 +104,12 @@ def _is_turn(turn_ns: float, held_up: pl.DataFrame, excess: Floats) -> bool:
     lengths = held_up.group_by("function").agg(pl.col("length_ns").first())["length_ns"].to_numpy()
     if len(lengths) < _MIN_KERNELS or lengths.max() < _MAX_KERNEL_RATIO * lengths.min():
         return False
-    few = excess[excess <= (_FEW_TURNS + 0.5) * turn_ns] / turn_ns
+    few = excess[excess <= (SharedDeviceLimits.few_turns + 0.5) * turn_ns] / turn_ns
     turns = np.maximum(1.0, np.round(few))
-    return float((np.abs(few - turns) <= _EQUAL_TURNS * turns).mean()) >= _NEARLY_ALL
+    return (
+        float((np.abs(few - turns) <= SharedDeviceLimits.equal_turns * turns).mean())
+        >= SharedDeviceLimits.nearly_all
+    )
 
 
 def _times_in_cycles(behaviour: pl.DataFrame, device: str) -> pl.DataFrame:
@@ -155,7 +150,11 @@ def _taking_turns(device: str, turn_ns: float, ratio: float | None) -> Anomaly:
 def _more_memory(device: str, resource: str, context: Context) -> CounterReading | None:
     """A counter of memory in use that rose by what a further process takes, at least."""
     reading = context.reading(resource, device)
-    return reading if reading is not None and reading.rise >= _CONTEXT_BYTES else None
+    return (
+        reading
+        if reading is not None and reading.rise >= SharedDeviceLimits.context_bytes
+        else None
+    )
 
 
 def _shared_finding(device: str, ratio: float, memory: CounterReading, context: Context) -> Anomaly:

@@ -12,15 +12,8 @@ from timesink.analyses.behaviour.anatomy import only_cycles
 from timesink.analyses.statistics.change_points import Segment, segments, warm_up
 from timesink.analyses.statistics.robust import scaled_mad, without_outliers
 from timesink.comparison.results import Process
+from timesink.comparison.thresholds import SlowStepsLimits
 from timesink.model.intervals import Flags
-
-_MIN_EXCESS = 0.1
-"""An outlier takes longer by this part of a typical cycle ..."""
-_SPREADS = 3.5
-"""... and by this many spreads of typical cycles, "spread" as of a normal distribution."""
-_MIN_SHARE = 0.25
-"""Typical is the lowest level at which this part of the cycles is."""
-MIN_TYPICAL = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +58,7 @@ class CycleSplit(msgspec.Struct, frozen=True):
     @property
     def can_tell(self) -> bool:
         """Whether there are enough typical cycles to set slow ones against."""
-        return len(self.typical) >= MIN_TYPICAL
+        return len(self.typical) >= SlowStepsLimits.min_typical
 
 
 def split_cycles(role: Process) -> CycleSplit:
@@ -90,7 +83,7 @@ def split_cycles(role: Process) -> CycleSplit:
     steady = lengths[warm:][_at_typical_level(level_segments, len(lengths) - warm)]
     middle = float(np.median(steady))
     spread = scaled_mad(steady, middle)
-    reach = max(_MIN_EXCESS * middle, _SPREADS * spread)
+    reach = max(SlowStepsLimits.min_excess * middle, SlowStepsLimits.spreads * spread)
     slow, fast = lengths > middle + reach, lengths < middle - reach
     typical = ~slow & ~fast
     warming = (np.arange(len(lengths)) < warm) & slow
@@ -123,7 +116,7 @@ def _period(slow: Flags, warming: Flags) -> int:
     """After how many cycles a slow one follows; 0 where that varies or was seen too seldom."""
     places = np.flatnonzero(slow)
     apart = np.unique(np.diff(places))
-    if len(places) < MIN_TYPICAL or len(apart) != 1 or apart[0] < 2:
+    if len(places) < SlowStepsLimits.min_typical or len(apart) != 1 or apart[0] < 2:
         return 0
     period = int(apart[0])
     before, after = places[0] - period, places[-1] + period
@@ -157,17 +150,13 @@ def _at_typical_level(level_segments: list[Segment], number: int) -> list[int]:
         near_lowest = [
             segment
             for segment in order
-            if lowest.level <= segment.level <= (1 + _MIN_EXCESS) * lowest.level
+            if lowest.level <= segment.level <= (1 + SlowStepsLimits.min_excess) * lowest.level
         ]
-        if sum(segment.length for segment in near_lowest) >= max(_MIN_SHARE * number, MIN_TYPICAL):
+        if sum(segment.length for segment in near_lowest) >= max(
+            SlowStepsLimits.min_share * number, SlowStepsLimits.min_typical
+        ):
             return [place for segment in near_lowest for place in range(segment.start, segment.end)]
     return list(range(number))
-
-
-_MIN_EXPLAINED = 0.5
-"""A function is named that holds this part of what the cycle takes longer ..."""
-_MIN_TIMES = 2.0
-"""... and takes this many times as long as in any typical cycle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,8 +195,8 @@ def excesses(role: Process, split: CycleSplit) -> list[SlowCycle]:
     )
     beyond = pl.col("dur_ns") - pl.col("most")
     slow = slow.filter(
-        beyond >= _MIN_EXPLAINED * pl.col("longer"),
-        pl.col("dur_ns") >= _MIN_TIMES * pl.col("most"),
+        beyond >= SlowStepsLimits.min_explained * pl.col("longer"),
+        pl.col("dur_ns") >= SlowStepsLimits.min_times * pl.col("most"),
     )
     slow = slow.sort("cycle", beyond, "function", descending=[False, True, False])
     first = slow.unique("cycle", keep="first", maintain_order=True)

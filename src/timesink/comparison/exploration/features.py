@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from timesink.analyses.behaviour.summary import once_per_cycle
 from timesink.analyses.kernels.families import load_families
 from timesink.comparison.results import Process
+from timesink.comparison.thresholds import FeaturesLimits
 from timesink.model.arrays import exclusive_cumsum, run_starts
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.schema import HOST_DEVICE
@@ -203,9 +204,6 @@ def _column(length: int, rows: pl.DataFrame, name: str, absent: float) -> Floats
 # share.  With few cycles scatter itself is badly known, so it is drawn up to what the other roles
 # show, and widened as Student's distribution is.
 
-TIME_FLOOR = 0.01
-"""Share of the cycle."""
-CALLS_FLOOR = 10.0
 METRIC_FLOORS = {
     "%": 0.5,
     "% of a core": 5.0,
@@ -216,25 +214,10 @@ METRIC_FLOORS = {
     "B": 1e8,
 }
 """In base units (`model.units`)."""
-OTHER_FLOOR = 0.05
-"""For other units: this share of the median level over all roles."""
-WAITING_SHARE = 0.1
-"""Share of the cycle in collectives from which a device mostly waits for its peers."""
 
 _LOAD = re.compile("usage|util|occupancy|power")
 """Counters that a kernel which only waits drives up."""
-_USUAL_WEIGHT = 3
-"""The scatter that other roles show counts as much as this many cycles of one's own."""
-_MIN_SCATTER = 0.05
 _SNAPSHOTS = re.compile("sm_util|occupancy")
-_SNAPSHOT_SCATTER = 2.0
-"""Counters that tell what a device did at one moment jump by several doublings from one sample to
-the next, and neighbouring cycles share a sample: that all are alike says little."""
-_MIN_STEPS_FOR_SCATTER = 3
-"""Cycles from which a role says something about scatter."""
-_MIN_TO_TRIM = 5
-_TRIMMED = 8
-"""One of so many cycles may be out of the ordinary at each end, and one of few."""
 
 
 class Levels(msgspec.Struct, frozen=True, eq=False):
@@ -273,16 +256,16 @@ def _floor(measures: Measures, feature: Feature, values: Floats) -> Floats | flo
     if feature.kind == CYCLE:
         return 0.0
     if feature.kind == CALLS:
-        return CALLS_FLOOR
+        return FeaturesLimits.calls_floor
     if feature.kind == TIME:
-        return TIME_FLOOR * np.nan_to_num(_lengths(measures, feature.phase), nan=0.0)
+        return FeaturesLimits.time_floor * np.nan_to_num(_lengths(measures, feature.phase), nan=0.0)
     is_positive = values > 0
     if feature.unit in METRIC_FLOORS or not is_positive.any():
         return METRIC_FLOORS.get(feature.unit, 0.0)
     # Of the median over the roles of their mean, of those that are not zero throughout.
     sums = np.bincount(measures.owners[is_positive], values[is_positive])
     many = np.bincount(measures.owners[is_positive])
-    return float(np.median(sums[many > 0] / many[many > 0])) * OTHER_FLOOR
+    return float(np.median(sums[many > 0] / many[many > 0])) * FeaturesLimits.other_floor
 
 
 def _lengths(measures: Measures, phase: str) -> Floats:
@@ -300,7 +283,7 @@ def _is_waiting(measures: Measures, feature: Feature) -> Flags:
     share = np.bincount(measures.owners, spent) / np.maximum(
         np.bincount(measures.owners, lengths), 1.0
     )
-    return np.asarray((share > WAITING_SHARE)[measures.owners])
+    return np.asarray((share > FeaturesLimits.waiting_share)[measures.owners])
 
 
 def least_scatter(features: Sequence[Feature]) -> Floats:
@@ -308,11 +291,11 @@ def least_scatter(features: Sequence[Feature]) -> Floats:
     snapshots = [
         bool(_SNAPSHOTS.search(feature.name)) and feature.kind == METRIC for feature in features
     ]
-    return np.where(snapshots, _SNAPSHOT_SCATTER, _MIN_SCATTER)
+    return np.where(snapshots, FeaturesLimits.snapshot_scatter, FeaturesLimits.min_scatter)
 
 
 def null_levels(
-    logs: Floats, owners: Ints, least: Floats | float = _MIN_SCATTER
+    logs: Floats, owners: Ints, least: Floats | float = FeaturesLimits.min_scatter
 ) -> list[tuple[Levels, Levels]]:
     """Levels of both parts of every role: even and odd cycles, first and second half."""
     many = np.bincount(owners)
@@ -326,7 +309,10 @@ def null_levels(
 
 
 def role_levels(
-    logs: Floats, owners: Ints, least: Floats | float = _MIN_SCATTER, chosen: Flags | None = None
+    logs: Floats,
+    owners: Ints,
+    least: Floats | float = FeaturesLimits.min_scatter,
+    chosen: Flags | None = None,
 ) -> Levels:
     """Levels of all roles from all of their cycles, or from those chosen."""
     rows = np.ones(len(owners), dtype=np.bool_) if chosen is None else chosen
@@ -334,7 +320,9 @@ def role_levels(
     logs = np.where(rows[:, None], logs, np.nan)
     count = np.add.reduceat(~np.isnan(logs), starts, axis=0, dtype=np.int64)
     # The ends are drawn in, so many at each.
-    trimmed = np.where(count >= _MIN_TO_TRIM, np.maximum(count // _TRIMMED, 1), 0)
+    trimmed = np.where(
+        count >= FeaturesLimits.min_to_trim, np.maximum(count // FeaturesLimits.trimmed, 1), 0
+    )
     lowest, highest = np.empty(count.shape), np.empty(count.shape)
     columns = np.arange(logs.shape[1])
     for role, role_logs in enumerate(np.split(logs, starts[1:])):
@@ -347,16 +335,18 @@ def role_levels(
     # Variance of the cycles of each role, drawn up to the median of all roles, never down.
     squares = means_of((logs - mean[owners]) ** 2, starts) * count
     freedom = np.maximum(count - 1, 1)
-    variance = np.where(count >= _MIN_STEPS_FOR_SCATTER, squares / freedom, np.nan)
+    variance = np.where(count >= FeaturesLimits.min_steps_for_scatter, squares / freedom, np.nan)
     has_variance = ~np.isnan(variance).all(axis=0)
     usual = np.zeros(variance.shape[1])
     usual[has_variance] = np.nanmedian(variance[:, has_variance], axis=0)
-    drawn = (_USUAL_WEIGHT * usual + np.nan_to_num(squares)) / (_USUAL_WEIGHT + freedom)
+    drawn = (FeaturesLimits.usual_weight * usual + np.nan_to_num(squares)) / (
+        FeaturesLimits.usual_weight + freedom
+    )
     scatter: Floats = np.fmax(drawn, variance)
     # What was drawn in makes the rest look closer together than the cycles are.
     retained = np.maximum(count - 2 * trimmed, 1)
     error = np.sqrt(np.maximum(scatter, np.square(least)) * count) / retained
-    error *= _student_widening(retained - 1 + _USUAL_WEIGHT)
+    error *= _student_widening(retained - 1 + FeaturesLimits.usual_weight)
     taken = np.bincount(owners[rows], minlength=len(starts))
     turns = np.cumsum(rows) - 1 - exclusive_cumsum(taken)[owners]
     early = (turns < (taken / 2)[owners])[:, None]

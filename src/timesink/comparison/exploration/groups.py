@@ -38,19 +38,15 @@ from timesink.comparison.exploration.features import (
 from timesink.comparison.pairing import VERSUS, safe
 from timesink.comparison.results import Cluster, Difference, Exploration, Pair, Process
 from timesink.comparison.steps.verdict import compare_roles
+from timesink.comparison.thresholds import GroupsLimits
 from timesink.errors import UsageError
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.units import amounts, brief_ns, count, count_noun, join_names
 
-CERTAINTY = 3.0
-"""Errors that are taken off a difference."""
-NOTHING_SHARED = 16.0
-"""Distance of roles that have no feature in common: a factor of 65 536."""
-
 
 def sure_differences(left: Levels, right: Levels, allowed: Floats | float = 0.0) -> Floats:
     """What is sure of the difference in each feature, zero where nothing is; NaN where unknown."""
-    noise = CERTAINTY * np.sqrt(left.error**2 + right.error**2) + allowed
+    noise = GroupsLimits.certainty * np.sqrt(left.error**2 + right.error**2) + allowed
     return np.maximum(np.abs(left.mean - right.mean) - noise, 0.0)
 
 
@@ -64,13 +60,13 @@ def distances(levels: Levels, allowed: Floats | float = 0.0) -> tuple[Floats, Fl
     variances = levels.error**2
     for row in range(count - 1):
         apart = np.abs(levels.mean[row] - levels.mean[row + 1 :])
-        noise = CERTAINTY * np.sqrt(variances[row] + variances[row + 1 :]) + allowed
+        noise = GroupsLimits.certainty * np.sqrt(variances[row] + variances[row + 1 :]) + allowed
         sure[row, row + 1 :] = np.fmax.reduce(apart - noise, axis=1)
         shared: Flags = ~np.isnan(apart)
         squares = np.where(shared, apart, 0.0) ** 2
         root: Floats = np.sqrt(squares.sum(axis=1) / np.maximum(shared.sum(axis=1), 1))
         plain[row, row + 1 :] = root
-    sure = np.where(np.isnan(sure), NOTHING_SHARED, np.maximum(sure, 0.0))
+    sure = np.where(np.isnan(sure), GroupsLimits.nothing_shared, np.maximum(sure, 0.0))
     return sure + sure.T, plain + plain.T
 
 
@@ -79,14 +75,8 @@ def distances(levels: Levels, allowed: Floats | float = 0.0) -> tuple[Floats, Fl
 # How often a program calls its kernels in a cycle is an exact count and has no error, however few
 # the cycles are: a model of twelve layers is not one of eight.
 
-_SAME = 0.75
-"""Share of the cycles that must have one and the same count."""
-_MIN_CALLS = 4
-"""Kinds of work that are called less say nothing about how much there is of it."""
 _MIN_COUNT_LOG_RATIO = float(np.log2(1.25))
 """Counts differ by this factor or more, as in the check of the workload of two runs."""
-_MAX_KINDS = 0.75
-"""Share of the kinds that must differ, all in the same direction."""
 
 
 def exact_calls(measures: Measures) -> Floats:
@@ -108,7 +98,7 @@ def exact_calls(measures: Measures) -> Floats:
         [np.sort(part, axis=0)[place, columns] for part, place in zip(parts, middle, strict=True)]
     )
     same_as_usual = np.where(np.isnan(values), np.nan, values == usual[measures.owners])
-    exact = (means_of(same_as_usual, starts) >= _SAME) & (counts > 1) & (usual >= 1)
+    exact = (means_of(same_as_usual, starts) >= GroupsLimits.same) & (counts > 1) & (usual >= 1)
     return np.where(exact, np.log2(np.maximum(usual, 1.0)), np.nan)
 
 
@@ -116,20 +106,20 @@ def unlike_work(calls: Floats) -> Floats:
     """Which pairs of roles do another amount of work per cycle: 1 where they do, else 0."""
     unlike = np.zeros((len(calls), len(calls)))
     for row in range(len(calls)):
-        counted = np.fmax(calls[row], calls) >= np.log2(_MIN_CALLS)
+        counted = np.fmax(calls[row], calls) >= np.log2(GroupsLimits.min_calls)
         apart = np.where(counted, calls - calls[row], np.nan)
         kinds = (~np.isnan(apart)).sum(axis=1)
         most = np.maximum(
             (apart >= _MIN_COUNT_LOG_RATIO).sum(axis=1),
             (apart <= -_MIN_COUNT_LOG_RATIO).sum(axis=1),
         )
-        unlike[row] = (kinds > 0) & (most >= _MAX_KINDS * kinds)
+        unlike[row] = (kinds > 0) & (most >= GroupsLimits.max_kinds * kinds)
     return unlike
 
 
 def times_the_work(calls: Floats, base: int, second: int) -> float:
     """How many times the work of one role another does per cycle, in the middle of the kinds."""
-    counted = np.fmax(calls[base], calls[second]) >= np.log2(_MIN_CALLS)
+    counted = np.fmax(calls[base], calls[second]) >= np.log2(GroupsLimits.min_calls)
     return float(2 ** np.nanmedian((calls[second] - calls[base])[counted]))
 
 
@@ -180,8 +170,6 @@ THRESHOLD = float(np.log2(1.5))
 """Less than a factor of 1.5 is no behaviour of its own, however sure it is."""
 MAX = 1.0
 """What may be taken off at most: a role that changed half-way must not hide what others do."""
-_SHARE_PCT = 99.0
-"""Share of the null pairs that must stay together."""
 _MAX_LABELS = 3
 
 
@@ -190,7 +178,9 @@ def allowances(null: Floats) -> Floats:
     pairs = null.reshape(-1, null.shape[-1])
     taken = np.zeros(pairs.shape[1])
     has_pairs = ~np.isnan(pairs).all(axis=0)
-    taken[has_pairs] = np.nanpercentile(pairs[:, has_pairs], _SHARE_PCT, axis=0, method="higher")
+    taken[has_pairs] = np.nanpercentile(
+        pairs[:, has_pairs], GroupsLimits.share_pct, axis=0, method="higher"
+    )
     return np.minimum(taken, MAX)
 
 
@@ -217,12 +207,8 @@ def threshold_reason(null: Floats, features: Sequence[Feature], labels: Sequence
 
 MAX_PARTS = 3
 """Differences in a sentence."""
-_MAX_DIFFERENCE = 0.05
-"""Numbers that differ by less tell the same."""
 _SPECK = 1e-9
 """Keeps the logarithm of nothing finite."""
-_UNLIKE_WORK = 1.5
-"""Ratio of calls per cycle from which differently marked cycles are another unit of work."""
 
 
 class Setting(msgspec.Struct, frozen=True, eq=False):
@@ -302,7 +288,7 @@ def other_unit(setting: Setting, base: int, second: int) -> str:
     on_device = calls[:, [at for at, device in counted if device]].sum(axis=1)
     everywhere = calls[:, [at for at, _ in counted]].sum(axis=1)
     work: list[float] = (on_device if on_device.min() > 0 else everywhere).tolist()
-    unlike = min(work) > 0 and max(work) / min(work) >= _UNLIKE_WORK
+    unlike = min(work) > 0 and max(work) / min(work) >= GroupsLimits.unlike_work
     marks = {setting.roles[role].anchor for role in (base, second)}
     return text if unlike and len(marks) > 1 else ""
 
@@ -341,9 +327,17 @@ def sentence(setting: Setting, base: int, second: int, candidates: tuple[Differe
         again = any(
             (difference.unit, difference.device) == (other.unit, other.device)
             and isclose(
-                difference.base, other.base, rel_tol=_MAX_DIFFERENCE, abs_tol=_MAX_DIFFERENCE
+                difference.base,
+                other.base,
+                rel_tol=GroupsLimits.max_difference,
+                abs_tol=GroupsLimits.max_difference,
             )
-            and isclose(difference.own, other.own, rel_tol=_MAX_DIFFERENCE, abs_tol=_MAX_DIFFERENCE)
+            and isclose(
+                difference.own,
+                other.own,
+                rel_tol=GroupsLimits.max_difference,
+                abs_tol=GroupsLimits.max_difference,
+            )
             for other in mentioned
         )
         if len(parts) < MAX_PARTS and not again:
@@ -356,14 +350,12 @@ def sentence(setting: Setting, base: int, second: int, candidates: tuple[Differe
     return "; ".join(parts) or "some of its processes differ from some of the largest group"
 
 
-MAX_PAIRS = 10
-"""Pairs of clusters that are compared in full: all of five clusters."""
 _TIE = 1e-6
 """Weight of plain differences: they only decide between equal distances."""
 
 
 @QUIETLY
-def explore(roles: Sequence[Process], *, most_pairs: int = MAX_PAIRS) -> Exploration:
+def explore(roles: Sequence[Process], *, most_pairs: int = GroupsLimits.max_pairs) -> Exploration:
     """Clusters of roles that behave alike, their representatives, and comparisons of these.
 
     The result does not depend on the order of the roles: they are sorted by label.

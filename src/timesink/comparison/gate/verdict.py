@@ -10,7 +10,7 @@ import msgspec
 from timesink.comparison.repeated_runs import Decision
 from timesink.comparison.results import Comparison, Pair
 from timesink.comparison.steps.recorded_events import only_the_host_is_slower
-from timesink.comparison.steps.verdict import NARROW
+from timesink.comparison.thresholds import StepsVerdictLimits, VerdictLimits
 from timesink.errors import UsageError
 from timesink.model.diagnosis import PLAIN, CycleTime, Diagnosis
 from timesink.model.health import RULES
@@ -20,14 +20,6 @@ PASSED, FAILED, UNJUDGED = "passed", "failed", "unjudged"
 """Outcomes of a check."""
 SAME_CALLS, NOTHING_RECORDED = "same calls", "nothing recorded"
 """What is known of a program whose host alone became slower."""
-_MIN_RUNS = 5
-"""Runs of each side that decide anything in turn."""
-_MAX_RUNS = 200
-SHOWN_PCT = 50.0
-"""A mean of all cycles that grew by more does not pass, where nothing but a regression fails."""
-_TWICE_PCT = 100.0
-_LITTLE = 0.1
-"""Causes that explain a smaller part of a change do not explain it."""
 
 
 class Limit(msgspec.Struct, frozen=True):
@@ -97,7 +89,7 @@ def is_open(why: Diagnosis, limit: Limit) -> bool:
 
     Where nothing is allowed, what is worth a word counts: any two runs differ by a little.
     """
-    allowed = limit.allowed_pct or 100 * NARROW
+    allowed = limit.allowed_pct or 100 * StepsVerdictLimits.narrow
     is_tested_beyond = (why.judged_time.tested_pct or 0.0) > allowed
     unsure = is_tested_beyond or _is_wide(why, limit)
     return (why.verdict == "no_change" and unsure) or is_shown_beyond(why, limit)
@@ -114,12 +106,12 @@ def is_shown_beyond(why: Diagnosis, limit: Limit) -> bool:
 
     Whatever was tested, nothing passes whose mean cycle is more than twice as long.
     """
-    lengths, allowed = why.judged_time, limit.allowed_pct or SHOWN_PCT
+    lengths, allowed = why.judged_time, limit.allowed_pct or VerdictLimits.shown_pct
     if why.verdict not in {"no_change", "regression"}:
         return False
     change_pct = lengths.change_pct or 0.0
     bounds = lengths.tested_interval_pct
-    may_be = bounds is None or bounds[1] > allowed or change_pct > _TWICE_PCT
+    may_be = bounds is None or bounds[1] > allowed or change_pct > VerdictLimits.twice_pct
     return (lengths.tested_pct or 0.0) <= allowed < change_pct and may_be
 
 
@@ -134,7 +126,7 @@ def what_stayed(case: Comparison, why: Diagnosis, limit: Limit) -> str | tuple[f
         return None
     lengths = why.cycle_time
     explained = sum(max(cause.cost_ns, 0.0) for cause in why.causes)
-    least = _LITTLE * (lengths.new_ns - lengths.base_ns)
+    least = VerdictLimits.little * (lengths.new_ns - lengths.base_ns)
     explained_pct = 100 * explained / lengths.base_ns if lengths.base_ns else 0.0
     if explained > least and limit.is_exceeded(explained_pct):
         return None
@@ -164,8 +156,8 @@ def runs_needed(half: float, distance: float) -> int | None:
 
     None where that is too many to ask for.
     """
-    many = max(_MIN_RUNS, math.ceil((half / distance) ** 2) if distance else 0)
-    return None if many > _MAX_RUNS else many
+    many = max(VerdictLimits.min_runs, math.ceil((half / distance) ** 2) if distance else 0)
+    return None if many > VerdictLimits.max_runs else many
 
 
 def unseen_pct(lengths: CycleTime) -> float | None:

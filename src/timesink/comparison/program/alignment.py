@@ -17,16 +17,8 @@ from numpy.typing import NDArray
 from timesink.analyses.kernels.join_alignment import common_subsequence
 from timesink.analyses.names import Hashes, mix_hashes
 from timesink.comparison.program.calls import KERNEL, Program
+from timesink.comparison.thresholds import AlignmentLimits
 from timesink.model.intervals import Flags, Floats, Ints
-
-_MAX_CYCLES = 400
-"""Cycles of a side that are looked at; of more, as many that lie evenly among them."""
-_TRIMMED = 0.1
-"""Part of the cycles at either end of a range that may be odd ones."""
-_MAX_STEP_DIFFERENCE = 0.1
-"""Part of its calls by which a single cycle may differ from those of a kind and still be of it."""
-_RAGGED = 0.35
-"""The same for programs of which hardly two cycles are equal."""
 
 
 class CountedCycles(msgspec.Struct, frozen=True, eq=False):
@@ -57,8 +49,10 @@ _MATRICES = ("calls", "host_ns", "device_ns", "bytes", "blocks", "shape", "varia
 
 def count_calls(program: Program, sites: pl.Series, cycles: Sequence[int]) -> CountedCycles:
     wanted = np.array(sorted(cycles), dtype=np.int64)
-    if len(wanted) > _MAX_CYCLES:
-        wanted = wanted[np.linspace(0, len(wanted) - 1, _MAX_CYCLES).astype(np.int64)]
+    if len(wanted) > AlignmentLimits.max_cycles:
+        wanted = wanted[
+            np.linspace(0, len(wanted) - 1, AlignmentLimits.max_cycles).astype(np.int64)
+        ]
     rows = program.counts.filter(pl.col("cycle").is_in(wanted.tolist()))
     at = np.searchsorted(wanted, rows["cycle"].to_numpy())
     column = np.searchsorted(sites.to_numpy(), rows["site"].to_numpy())
@@ -75,7 +69,7 @@ def count_calls(program: Program, sites: pl.Series, cycles: Sequence[int]) -> Co
 def ranges(calls: NDArray[np.integer]) -> tuple[Ints, Ints]:
     """Fewest and most calls, or amounts, per cycle of each site, without a few odd cycles."""
     ordered = np.sort(calls, axis=0)
-    odd = int(len(calls) * _TRIMMED)
+    odd = int(len(calls) * AlignmentLimits.trimmed)
     return ordered[odd], ordered[len(calls) - 1 - odd]
 
 
@@ -145,7 +139,9 @@ def kinds_of(side: CountedCycles, structural: Flags) -> list[Ints]:
     for rows in ordered:
         near = [(_distance(calls[rows[0]], calls[kind_rows[0]]), kind_rows) for kind_rows in kinds]
         best = min(near, key=lambda candidate: candidate[0], default=None)
-        joins = best is not None and best[0] <= (_RAGGED if ragged else _MAX_STEP_DIFFERENCE)
+        joins = best is not None and best[0] <= (
+            AlignmentLimits.ragged if ragged else AlignmentLimits.max_step_difference
+        )
         if best is not None and joins and (ragged or len(rows) == 1):
             best[1].extend(rows)
         else:
@@ -210,7 +206,10 @@ def paired_kinds(
         for _, base_kind, other in near
         if periods[0][base_kind] is not None and periods[0][base_kind] == periods[1][other]
     ]
-    for base_kind, other in [*((a, b) for far, a, b in near if far <= _RAGGED), *same_period]:
+    for base_kind, other in [
+        *((a, b) for far, a, b in near if far <= AlignmentLimits.ragged),
+        *same_period,
+    ]:
         ours, theirs = orders[0].index(base_kind), orders[1].index(other)
         if all(ours != our_kind and theirs != its for our_kind, its in pairs):
             pairs.append((ours, theirs))
@@ -219,8 +218,6 @@ def paired_kinds(
 
 _MIN_BLOCK, _MIN_SORTS = 5, 3
 """Calls, and sorts of them, that may be a layer."""
-_BRIDGED = 2
-"""Equal calls between two changes that are one."""
 
 
 # -- alignment -------------------------------------------------------------------------------------
@@ -422,7 +419,9 @@ class CallAlignment(msgspec.Struct, eq=False):
                 bridge += 1
                 continue
             after = int(self.base.site[left[x1]]) if x1 < len(left) else 0
-            if open_ and bridge < min(_BRIDGED, len(open_.removed) + len(open_.added)):
+            if open_ and bridge < min(
+                AlignmentLimits.bridged, len(open_.removed) + len(open_.added)
+            ):
                 open_.removed += removed
                 open_.added += added
                 open_.after = after

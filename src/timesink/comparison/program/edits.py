@@ -33,12 +33,11 @@ from timesink.comparison.program.alignment import (
 )
 from timesink.comparison.program.calls import ANNOTATION, MODULE, OPERATOR, RUNTIME, SORTS, Program
 from timesink.comparison.program.sizes import details, resized_operators
+from timesink.comparison.thresholds import EditsLimits
 from timesink.model.intervals import Flags, Floats
 
 EQUAL_CALLS = frozenset({"shapes", "uneven", "types", "variants"})
 """Kinds of changes in what equal calls are given, or in the variants of kernels they launch."""
-_NEARLY_ALL = 0.8
-"""Part of the operators that come so many times as often where a cycle does its work again."""
 _ROUNDING = 1e-9
 
 
@@ -303,7 +302,7 @@ def _repetition_change(
     values, often = np.unique(np.round(ratio, 3), return_counts=True)
     factor = float(values[np.argmax(often)])
     is_integer = abs(factor - round(factor)) < 1e-9 or abs(1 / factor - round(1 / factor)) < 1e-3
-    if not is_integer or factor == 1.0 or often.max() < _NEARLY_ALL * len(ratio):
+    if not is_integer or factor == 1.0 or often.max() < EditsLimits.nearly_all * len(ratio):
         return None
     columns = np.flatnonzero(apart)
     sites = names.table["site"].to_numpy()

@@ -16,20 +16,12 @@ from numpy.typing import NDArray
 from timesink.analyses.names import multiplies_matrices
 from timesink.comparison.program.alignment import CallChange, CountedCycles, SiteNames, ranges
 from timesink.comparison.program.calls import KERNEL, OPERATOR, Program
+from timesink.comparison.thresholds import SizesLimits
 from timesink.model.intervals import Flags, Floats, Ints
 
-_MAX_RESIZED = 0.4
-"""Part of the kernels with other geometry above which the work is another."""
-_MIN_VARIANT = 0.005
-"""Part of the device's time that other variants of equal kernels must take or save."""
-_CLEARLY_RESIZED = 1.1
-"""Factor of a size beyond what inputs grow by during a recording: a token per step, mostly."""
 _SOME_RESIZED, _MIN_RESIZED = 0.1, 3
 """Part of the operators or kernels, and how many at least, of which all differ in size that much:
 attention alone is about that part of a model."""
-_MAX_UNEVEN = 0.2
-"""Part of the operators or kernels whose sizes vary from step to step on one side only.  Scalars
-count as shapes, and those of an optimizer may vary: they are fewer."""
 
 
 def resized_operators(base: Program, new: Program) -> frozenset[int]:
@@ -38,7 +30,7 @@ def resized_operators(base: Program, new: Program) -> frozenset[int]:
 
 
 def _is_resized(ratio: float) -> bool:
-    return ratio > 0 and max(ratio, 1 / ratio) >= _CLEARLY_RESIZED
+    return ratio > 0 and max(ratio, 1 / ratio) >= SizesLimits.clearly_resized
 
 
 def _size_ratios(base: Program, new: Program) -> dict[int, float]:
@@ -89,7 +81,9 @@ def details(
     if base.program.typed and new.program.typed:
         operators = equal & (sort == OPERATOR)
         columns = _steadily_other(base.shape, new.shape, operators)
-        if len(columns) and (is_only_change or len(columns) > _MAX_RESIZED * operators.sum()):
+        if len(columns) and (
+            is_only_change or len(columns) > SizesLimits.max_resized * operators.sum()
+        ):
             kind = _typed_kind(base, new, names, columns)
             retyped = _detail_change(base, new, names, columns, kind)
             # Operators that also come more or less often are given other sizes as well.
@@ -103,7 +97,7 @@ def details(
     )
     resized = np.union1d(_apart(base.blocks, new.blocks, work), _apart(base.bytes, new.bytes, work))
     most = max(1, int((work & (base.blocks[0] > 0)).sum()))
-    if len(resized) > _MAX_RESIZED * most:
+    if len(resized) > SizesLimits.max_resized * most:
         # Not every grid tells of sizes: libraries choose how products and reductions are cut.
         device = np.flatnonzero((sort >= KERNEL) & ~_in_optimizer(names))
         sized = _detail_change(base, new, names, resized, "shapes")
@@ -118,7 +112,7 @@ def details(
                           (other, "variants")):  # fmt: skip
         if is_only_change and len(columns):
             change, error = _device_change(base, new, columns)
-            least = _MIN_VARIANT * float(base.device_ns.sum(axis=1).mean())
+            least = SizesLimits.min_variant * float(base.device_ns.sum(axis=1).mean())
             if abs(change) > max(3 * error, least):
                 yield _detail_change(base, new, names, columns, kind)
                 return
@@ -155,7 +149,7 @@ def _uneven_or_resized(
     )
     for which, ours, theirs in groups:
         columns = _one_uneven(ours, theirs, which)
-        if len(columns) >= max(_MIN_RESIZED, _MAX_UNEVEN * which.sum()):
+        if len(columns) >= max(_MIN_RESIZED, SizesLimits.max_uneven * which.sum()):
             change = _detail_change(base, new, names, columns, "uneven")
             is_even = bool((theirs == theirs[0])[:, columns].all())
             return replace(change, added=()) if is_even else replace(change, removed=())

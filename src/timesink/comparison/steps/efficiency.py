@@ -12,6 +12,7 @@ from timesink.analyses.columns import memoize_per_trace
 from timesink.analyses.work.cycle_work import CycleEfficiency, cycle_efficiency
 from timesink.analyses.work.efficiency import MIN_MODELLED
 from timesink.comparison.results import Pair, Process
+from timesink.comparison.thresholds import EfficiencyChangeLimits
 
 PRECISION, ADDED, REMOVED, MORE, LESS, SLOWER, FASTER = CHANGES = (
     *("precision", "added", "removed", "more work", "less work", "slower", "faster"),
@@ -27,9 +28,6 @@ SCHEMA: dict[str, pl.DataType] = {
     **{f"{side}_{name}": pl.Float64() for name in _AMOUNTS for side in ("base", "new")},
 }
 """Operators that changed, amounts per cycle, largest change of time first."""
-_EXACT = 1e-6
-_SELDOM = 0.5
-"""Part by which work may differ that is not in most cycles: which cycles were seen decides it."""
 _MIN_TIME, _MIN_PART = 0.1, 0.01
 """The same work takes another time beyond this part of it, and of all that is modelled."""
 _GIGA, _MEBI = 1e9, float(2**20)
@@ -160,7 +158,9 @@ def _figures(side: str, suffix: str) -> list[pl.Expr]:
 def _change(least_ns: float) -> pl.Expr:
     """Which of `CHANGES` it is; null where nothing of a row changed."""
     steady = pl.col("often") & pl.col("often_new")
-    allowed = pl.when(steady).then(_EXACT).otherwise(_SELDOM)
+    allowed = (
+        pl.when(steady).then(EfficiencyChangeLimits.exact).otherwise(EfficiencyChangeLimits.seldom)
+    )
     unlike = pl.lit(value=False)
     grew = pl.lit(value=False)
     for name in ("flop", "bytes"):

@@ -14,6 +14,7 @@ from timesink.analyses.behaviour.summary import once_per_cycle
 from timesink.analyses.names import short_kernel_name
 from timesink.comparison.results import Process
 from timesink.comparison.steps.sides import is_related, is_unplaced, match_functions
+from timesink.comparison.thresholds import RecordedEventsLimits
 from timesink.model.intervals import Flags, Floats
 from timesink.model.schema import HOST_DEVICE
 
@@ -148,8 +149,6 @@ _COUNTED_CALLS = {
     "other": pl.lit(value=True),
 }
 KEY = ["level", "device", "key"]
-OFTEN = 0.6
-"""Share of the cycles from which on a function counts as part of each."""
 
 
 class CallsPerCycle(msgspec.Struct, frozen=True, eq=False):
@@ -220,7 +219,7 @@ def calls_per_cycle(calls: pl.DataFrame, cycles: pl.Series) -> pl.DataFrame:
     """
     many = recorded_cycles(calls, cycles)
     typical = pl.col("calls").median()
-    often = pl.len() >= OFTEN * many
+    often = pl.len() >= RecordedEventsLimits.often * many
     return calls.group_by("function", "device").agg(
         pl.col("function_class").first(),
         pl.when(often).then(typical).otherwise(pl.col("calls").sum() / many).alias("calls"),
@@ -264,7 +263,6 @@ def _common(sort: str, base: pl.DataFrame, new: pl.DataFrame) -> CallsPerCycle:
 
 _ATTENTION = "attention"
 _SIDES = (("in_base", "in_new"), ("in_new", "in_base"))
-_UNRECORDED = 0.05
 
 
 def ran(table: pl.DataFrame) -> pl.DataFrame:
@@ -302,7 +300,7 @@ def recorded_in_part(role: Process) -> Iterator[str]:
     """Cycles without device work, where others have some: it was not recorded."""
     cycles = role.behaviour["cycle"].n_unique()
     having = role.behaviour.filter(pl.col("device") != HOST_DEVICE)["cycle"].n_unique()
-    if having and cycles - having >= _UNRECORDED * cycles:
+    if having and cycles - having >= RecordedEventsLimits.unrecorded * cycles:
         yield (
             f"{cycles - having} of {cycles} steps of {role.label} have no device work; "
             "it was probably not recorded there."
@@ -342,22 +340,18 @@ def cautions(base: Process, new: Process, missing: Unrecorded) -> Iterator[str]:
             )
 
 
-EQUALLY_OFTEN = 0.02
-"""Calls per cycle that differ by less than this part are as many ..."""
-SAME_COUNT = 0.1
-"""... and so are those that differ by less than one call in ten cycles."""
-
-
-def equally_often(base: Floats, new: Floats, part: float = EQUALLY_OFTEN) -> Flags:
+def equally_often(
+    base: Floats, new: Floats, part: float = RecordedEventsLimits.equally_often
+) -> Flags:
     """Which calls per cycle are as many on both sides; never where one is not known."""
     apart = np.abs(new - base)
-    return np.asarray((apart <= part * np.maximum(base, new)) | (apart <= SAME_COUNT))
+    return np.asarray(
+        (apart <= part * np.maximum(base, new)) | (apart <= RecordedEventsLimits.same_count)
+    )
 
 
 _CALLS = "^(gpu|cpu)_"
 """Classes of what a program calls itself: turns on a core and system calls depend on the load."""
-_SAME_TIME = 0.05
-"""Part of its time by which device work may differ and is the same."""
 
 
 def only_the_host_is_slower(times: pl.DataFrame) -> tuple[float, float] | None:
@@ -373,6 +367,11 @@ def only_the_host_is_slower(times: pl.DataFrame) -> tuple[float, float] | None:
         rows.filter(which).select("base_ns", "new_ns").sum().row(0) for which in (~host, host)
     )
     same = bool(equally_often(often[:, 0], often[:, 1]).all())
-    if not same or base <= 0 or abs(new - base) > _SAME_TIME * base or host_new <= host_base:
+    if (
+        not same
+        or base <= 0
+        or abs(new - base) > RecordedEventsLimits.same_time * base
+        or host_new <= host_base
+    ):
         return None
     return base, new

@@ -32,6 +32,7 @@ from timesink.analyses.statistics.moments import QUIETLY, Moments, moments
 from timesink.analyses.statistics.rank_tests import rank_p
 from timesink.analyses.statistics.student_t import welch_p
 from timesink.comparison.results import ROWS, KeyFinding, Process
+from timesink.comparison.thresholds import SidesLimits
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.schema import HOST_DEVICE, NO_DEVICE
 from timesink.model.units import natural, quantity
@@ -146,27 +147,21 @@ def comparison_rows(base: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-THRESHOLD = 10.0
-"""Rows with a higher score are worth a word."""
-_MAX_FINDINGS = 3
-"""Findings, and metrics of each."""
-_MIN_LOAD_CHANGE = 1e-6
-"""Metrics that changed by less did not change."""
-
-
 def key_findings(rows: pl.DataFrame) -> tuple[KeyFinding, ...]:
     """The first functions of the rows whose score is above the threshold, with their metrics."""
     high = rows.select("function", "device", "mu_delta", "score").with_row_index("row")
-    high = high.filter(pl.col("score") > THRESHOLD)
+    high = high.filter(pl.col("score") > SidesLimits.threshold)
     heads = high.unique(["function", "device"], keep="first", maintain_order=True).head(
-        _MAX_FINDINGS
+        SidesLimits.max_findings
     )
     findings = []
     for row, function, device in heads.select("row", "function", "device").iter_rows():
         same = (pl.col("function") == function) & (pl.col("device") == device)
-        changed = high.filter(same, pl.col("mu_delta").abs() > _MIN_LOAD_CHANGE)["row"]
+        changed = high.filter(same, pl.col("mu_delta").abs() > SidesLimits.min_load_change)["row"]
         findings.append(
-            KeyFinding(function, device, row, tuple(changed.head(_MAX_FINDINGS).to_list()))
+            KeyFinding(
+                function, device, row, tuple(changed.head(SidesLimits.max_findings).to_list())
+            )
         )
     return tuple(findings)
 

@@ -31,9 +31,10 @@ from timesink.analyses.statistics.moments import QUIETLY, moments, moments_with_
 from timesink.analyses.statistics.permutation import permutation_p, trimmed_mean
 from timesink.analyses.statistics.rank_tests import rank_p, rank_test
 from timesink.analyses.statistics.robust import without_outliers
-from timesink.analyses.statistics.significance import ALPHA, false_discovery
+from timesink.analyses.statistics.significance import false_discovery
 from timesink.analyses.statistics.student_t import welch_p
-from timesink.comparison.repeated_runs import DETECT_PCT, MIN_RUNS, Decision, decide
+from timesink.analyses.thresholds import SignificanceLimits
+from timesink.comparison.repeated_runs import Decision, decide
 from timesink.comparison.results import (
     FAMILIES,
     TIMES,
@@ -60,6 +61,7 @@ from timesink.comparison.steps.sides import (
     with_places,
 )
 from timesink.comparison.steps.workload import check_workload, with_equal_work
+from timesink.comparison.thresholds import RepeatedRunsLimits, StepsVerdictLimits
 from timesink.model import intervals, units
 from timesink.model.diagnosis import PLAIN, SIDES, CycleTime, SteadyTimes, StepTimeTest
 from timesink.model.intervals import Floats, Ints
@@ -204,18 +206,6 @@ def family_rows(base: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
     return table.sort(order, descending=[True, False, False, False])
 
 
-_CLOSE = 5.0
-"""Parts follow each other within this many cycles."""
-_OFTEN_GIVEN = 1000
-"""Processes up to this number are those of a machine that has just started: every container begins
-with 1 again."""
-_AS_BETWEEN_CYCLES = 2.0
-"""Parts of one run are no farther apart than this many times the longest pause within them ..."""
-_MIN_PAUSE = 0.1
-"""... or this part of a cycle."""
-_MAX_OVERLAP = 0.01
-"""Part of the time of one side that cycles of the other may share: a process runs one at a time."""
-
 _SAME_FUNCTIONS, _OF_THE_SAME_CYCLES = 0.5, 0.9
 """Part of the functions that parts of one run have in common; and the very same cycles."""
 
@@ -242,15 +232,21 @@ def are_parts_of_one_run(base: Process, new: Process) -> bool:
     usual = max(float(side.mean()) for side in lengths)
     shared = int(intervals.coverage_within(sides[0], sides[1]).sum())
     nearest = _nearest(sides[0], sides[1])
-    if shared > _MAX_OVERLAP * lengths[1].sum() or nearest > _CLOSE * usual:
+    if (
+        shared > StepsVerdictLimits.max_overlap * lengths[1].sum()
+        or nearest > StepsVerdictLimits.close * usual
+    ):
         return False
-    says_who = not (base.pid.isdigit() and int(base.pid) <= _OFTEN_GIVEN)
+    says_who = not (base.pid.isdigit() and int(base.pid) <= StepsVerdictLimits.often_given)
     # Or no number of a cycle comes twice, and later cycles have higher ones.
     both = pl.concat([before, only_new]).sort("start_ns", maintain_order=True)["cycle"]
     goes_on = bool((both.diff().drop_nulls() > 0).all())
     # Or the pause between both sides is one as between the cycles of a side.
     pauses = np.concatenate([side[1:, 0] - side[:-1, 1] for side in sides])
-    longest = max(_AS_BETWEEN_CYCLES * float(pauses.max(initial=0)), _MIN_PAUSE * usual)
+    longest = max(
+        StepsVerdictLimits.as_between_cycles * float(pauses.max(initial=0)),
+        StepsVerdictLimits.min_pause * usual,
+    )
     return says_who or goes_on or nearest <= longest
 
 
@@ -292,12 +288,6 @@ def _nearest(base: Ints, new: Ints) -> float:
 # wander, trimmed means against exchanged cycles, which few outliers do not bend, and between parts
 # of one run levels, each counted once.
 
-_LASTING = 3
-"""Cycles a level lasts that is worth mentioning ..."""
-_APART = 1.1
-"""... as are levels of which the highest is this many times the lowest."""
-_ENOUGH_PLAIN = 10
-"""Cycles of one run a side that are judged instead of recorded ones."""
 _Tested: TypeAlias = tuple[
     tuple[float, float] | None, float | None, SteadyTimes | None, SeparatedSteps | None
 ]
@@ -332,8 +322,10 @@ def plain_times(
     )
     if max(len(base.plain), len(new.plain)) > 1 or detect_pct is not None:
         looking = detect_pct is not None
-        return ComparedRuns(runs, decide(runs, detect_pct or DETECT_PCT, looking=looking))
-    if min(len(run.cycles_ns) for run in runs) < _ENOUGH_PLAIN:
+        return ComparedRuns(
+            runs, decide(runs, detect_pct or RepeatedRunsLimits.detect_pct, looking=looking)
+        )
+    if min(len(run.cycles_ns) for run in runs) < StepsVerdictLimits.enough_plain:
         return None  # recorded ones tell more
     return ComparedRuns(runs, _compared_lengths([run.cycles_ns for run in runs], None))
 
@@ -379,11 +371,11 @@ def _tested_change(base: Floats, new: Floats, change: float, drift: float | None
     agree = tested[0] * tested[1] > 0
     low, high = float(mean_change.low[0]), float(mean_change.high[0])
     before, after = without_outliers(base[:, None], new[:, None])
-    certain = _holding_0(low, high, certain=agree and p < ALPHA)
+    certain = _holding_0(low, high, certain=agree and p < SignificanceLimits.alpha)
     steady = SteadyTimes(float(before.mean()), float(after.mean()), certain)
     is_turned = any(estimate * change <= 0 for estimate in tested)
-    is_drift = drift is not None and drift >= ALPHA
-    if p >= ALPHA and not is_turned and not is_drift:
+    is_drift = drift is not None and drift >= SignificanceLimits.alpha
+    if p >= SignificanceLimits.alpha and not is_turned and not is_drift:
         exact = separated_steps(base, new)
         if exact is not None and (exact.low > 1) == (change > 0):
             middle = float(base.mean())
@@ -394,7 +386,7 @@ def _tested_change(base: Floats, new: Floats, change: float, drift: float | None
     if is_turned:
         # What warm-up or outliers make of the means is the opposite of what most cycles say.
         p = 1.0
-    interval = _holding_0(*_widen_interval(low, high, change), certain=p < ALPHA)
+    interval = _holding_0(*_widen_interval(low, high, change), certain=p < SignificanceLimits.alpha)
     return interval, p, steady, None
 
 
@@ -427,20 +419,20 @@ def _drift_p(base: pl.DataFrame, new: pl.DataFrame) -> float | None:
 def _levels(lengths: Floats) -> tuple[float, ...]:
     """Levels that cycles stay at for a while, where they are apart; isolated outliers are none."""
     (calm,) = without_outliers(lengths[:, None])
-    levels = tuple(segment.level for segment in segments(calm[:, 0]) if segment.length >= _LASTING)
-    return levels if len(levels) > 1 and max(levels) >= _APART * min(levels) else ()
+    levels = tuple(
+        segment.level
+        for segment in segments(calm[:, 0])
+        if segment.length >= StepsVerdictLimits.lasting
+    )
+    return (
+        levels if len(levels) > 1 and max(levels) >= StepsVerdictLimits.apart * min(levels) else ()
+    )
 
 
 # -- verdicts --------------------------------------------------------------------------------------
 
-_MIN_STEPS_FOR_RANK_TEST = 4
-"""Cycles a side needs before a rank test can reach ALPHA at all."""
-MIN_SHARE = 0.01
-"""Functions matter whose time changed by this part of a cycle."""
 _MIN_LOG_RATIO = -log(0.9) - 1e-12
 """Counters matter that changed by a tenth of the larger value or more, whichever side has it."""
-NARROW = 0.1
-"""Cycles are the same within noise where their change is within this part of their length."""
 _MIN_CHANGE = {"%": 2.0, "% of a core": 10.0, "C": 10.0, "B/s": 20e6}
 """And, where their unit has a scale, by this much: a device that is busy 1 % of the time or half of
 that is idle, and its temperature tells of the run before."""
@@ -494,12 +486,12 @@ def cycle_change(times: CycleTimes) -> str:
         return "longer" if times.new_mean_ns > times.base_mean_ns else "shorter"
     # Whether a change that matters would have been seen; a run is always the same as itself.
     same = sorted(times.base_ns) == sorted(times.new_ns)
-    if same or max(-low, high) <= NARROW * max(times.means_ns):
+    if same or max(-low, high) <= StepsVerdictLimits.narrow * max(times.means_ns):
         return "none"
     ranks_apart = (
-        times.fewest >= _MIN_STEPS_FOR_RANK_TEST
+        times.fewest >= StepsVerdictLimits.min_steps_for_rank_test
         and times.rank_p is not None
-        and times.rank_p < ALPHA
+        and times.rank_p < SignificanceLimits.alpha
     )
     # Parts of one run may be at other levels: that is drift.
     return "doubtful" if ranks_apart and not times.one_run else "cannot tell"
@@ -515,7 +507,7 @@ def _changed_functions(pair: Pair, missing_sorts: Unrecorded) -> list[int]:
     lengths = [pair.cycle_times.base_mean_ns, pair.cycle_times.new_mean_ns]
     lengths = [length for length in lengths if length > 0]
     lengths = lengths or [float(pair.times[side].sum()) for side in ("base_ns", "new_ns")]
-    least = MIN_SHARE * max(min(lengths), 1.0)
+    least = StepsVerdictLimits.min_share * max(min(lengths), 1.0)
     could = pl.max_horizontal("base_ns", "new_ns") >= least
     changed = (
         pair.times.with_row_index("place")
@@ -523,7 +515,9 @@ def _changed_functions(pair: Pair, missing_sorts: Unrecorded) -> list[int]:
         .filter(could)
         .with_columns(p=either_p("welch_p", "rank_p"))
     )
-    changed = changed.filter(pl.Series(false_discovery(changed["p"].to_numpy()) < ALPHA))
+    changed = changed.filter(
+        pl.Series(false_discovery(changed["p"].to_numpy()) < SignificanceLimits.alpha)
+    )
     changed = changed.filter(pl.col("delta_ns").abs() >= least)
     return changed.sort(pl.col("delta_ns").abs(), "place", descending=[True, False])[
         "place"
@@ -574,7 +568,7 @@ def _changed_counters(rows: pl.DataFrame) -> list[int]:
         .with_columns(effect=effect.fill_nan(0.0), p=either_p("mu_welch_p", "mu_rank_p"))
         .filter(pl.col("seen") > 1)
     )
-    strong = pl.Series(false_discovery(counters["p"].to_numpy()) < ALPHA)
+    strong = pl.Series(false_discovery(counters["p"].to_numpy()) < SignificanceLimits.alpha)
     # Whether counters changed by an amount that matters in their unit.
     changes = (quantity(*row) for row in counters.select("mu_delta", "unit").iter_rows())
     large = [abs(change) >= _MIN_CHANGE.get(unit, 0.0) for change, unit in changes]
@@ -697,7 +691,7 @@ def judge_lengths(lengths: CycleTimes) -> StepTimeTest:
         reason = f"One step in a run is too few to tell a change: {means} ({by})."
         return StepTimeTest("incomparable", reason, cycle_time)
     verdict = "no_change"
-    if p_value < ALPHA:
+    if p_value < SignificanceLimits.alpha:
         is_longer = lengths.new_mean_ns > lengths.base_mean_ns
         verdict = "regression" if is_longer else "improvement"
     return StepTimeTest(verdict, step_time_sentence(lengths, verdict), cycle_time)
@@ -757,12 +751,12 @@ def exact_words(lengths: CycleTimes) -> str:
 def too_few_words(lengths: CycleTimes) -> str:
     """That no order of so few steps decides anything, and how many do; else empty."""
     base, new = lengths.tested_counts
-    if min(base, new) < 1 or lengths.least_p < ALPHA:
+    if min(base, new) < 1 or lengths.least_p < SignificanceLimits.alpha:
         return ""
     counts = f"{new} steps" if base == new else f"{base} and {new} steps"
     return (
         f" {counts} in each run can at best give p = {lengths.least_p:.2g}: record at least "
-        f"{fewest_steps(ALPHA)} after warm-up."
+        f"{fewest_steps(SignificanceLimits.alpha)} after warm-up."
     )
 
 
@@ -837,9 +831,12 @@ def _what_decides(decision: Decision) -> str:
         return f" Most steps take as long as before; rare slow ones change the mean by {rare}."
     more = decision.more_runs
     if any(figure.certain for figure in decision.figures):
-        least = f" At least {MIN_RUNS} runs of each side are needed."
+        least = f" At least {RepeatedRunsLimits.min_runs} runs of each side are needed."
         return (
-            least if decision.runs[0] != decision.runs[1] or min(decision.runs) < MIN_RUNS else ""
+            least
+            if decision.runs[0] != decision.runs[1]
+            or min(decision.runs) < RepeatedRunsLimits.min_runs
+            else ""
         )
     return (
         "" if more is None else f" About {units.count_noun(more, 'more runs')} a side would decide."

@@ -23,7 +23,6 @@ from timesink.analyses.kernels.families import normalised_name
 from timesink.comparison.results import Process, Workload
 from timesink.comparison.steps.recorded_events import (
     KEY,
-    OFTEN,
     CallsPerCycle,
     calls_by_cycle,
     cautions,
@@ -34,28 +33,12 @@ from timesink.comparison.steps.recorded_events import (
     recorded_in_part,
     work_per_cycle,
 )
+from timesink.comparison.thresholds import RecordedEventsLimits, WorkloadLimits
 from timesink.model.intervals import Flags, Ints
 from timesink.model.schema import BEHAVIOUR, HOST_DEVICE
 from timesink.model.units import brief_ns, count_noun
 
-TOLERANCE = 1.25
-"""Calls per step differ when they do so by more than this factor."""
-_HOST_TOLERANCE = 3.0
-"""The same for system calls and turns on a CPU, which depend on the load as well."""
-_WORTH_A_REMARK = 1.1
 _ROUNDING = 1e-9
-_EXACT = 0.01
-"""Calls that are off from a whole number of times by less than this are as many."""
-_SAME_PROGRAM = 0.5
-"""Share of the common functions that must agree on one ratio for both to be the same program."""
-_MAX_FUNCTIONS = 1000
-"""The ones that take longest are asked; a pair of each is looked at."""
-_FEW_NAMES = 3
-_MIN_TIME = 0.15
-_MAX_SHARE_UNPAIRED = 0.5
-_OTHER_MIX = 0.5
-"""Share of the cycles that are of another type on the other side."""
-_UNRECORDED = 0.05
 _TYPES = ("prefill", "decode")
 
 
@@ -107,9 +90,16 @@ def _check_functions(base: Process, new: Process, counted: pl.Expr) -> Workload:
     named = work.table.filter(pl.col("level") != "family")["ratio"].to_numpy()
     near = [_near(value, ratio.value, _tolerance(work)) for value in named.tolist()]
     # Families alone may agree by chance: many programs run about as many GEMMs as softmaxes.
-    by_name = len(near) < _FEW_NAMES or sum(near) >= _SAME_PROGRAM * len(near)
-    is_matched = min(work.alone_base, work.alone_new) <= _MAX_SHARE_UNPAIRED
-    if not (ratio.support >= _SAME_PROGRAM and ratio.time >= _MIN_TIME and is_matched and by_name):
+    by_name = len(near) < WorkloadLimits.few_names or sum(
+        near
+    ) >= WorkloadLimits.same_program * len(near)
+    is_matched = min(work.alone_base, work.alone_new) <= WorkloadLimits.max_share_unpaired
+    if not (
+        ratio.support >= WorkloadLimits.same_program
+        and ratio.time >= WorkloadLimits.min_time
+        and is_matched
+        and by_name
+    ):
         return Workload(False, tuple(_other_program(base, new, work, ratio)), None)
     if not _near(ratio.value, 1.0, _tolerance(work)):
         return Workload(False, tuple(_other_amount(base, new, work, ratio)), _plain(ratio.value))
@@ -129,7 +119,7 @@ def work_ratio(work: CallsPerCycle) -> Ratio | None:
     ordered = work.table.with_columns(weight).sort(
         "weight", *KEY, descending=[True, False, False, False]
     )
-    heaviest = ordered.head(_MAX_FUNCTIONS)
+    heaviest = ordered.head(WorkloadLimits.max_functions)
     ratios, weights = heaviest["ratio"].to_numpy(), heaviest["weight"].to_numpy()
     weights = (
         weights / weights.sum() if weights.sum() > 0 else np.full(len(ratios), 1 / len(ratios))
@@ -152,7 +142,7 @@ def work_ratio(work: CallsPerCycle) -> Ratio | None:
 
 
 def _tolerance(work: CallsPerCycle) -> float:
-    return _HOST_TOLERANCE if work.sort == "other" else TOLERANCE
+    return WorkloadLimits.host_tolerance if work.sort == "other" else WorkloadLimits.tolerance
 
 
 def _near(value: float, other: float, tolerance: float) -> bool:
@@ -191,7 +181,7 @@ def _type_clash(base: Process, new: Process) -> str | None:
         )
         / 2
     )
-    if moved <= _OTHER_MIX:
+    if moved <= WorkloadLimits.other_mix:
         return None
     words = (
         f"{role.label} has {' and '.join(f'{share:.0%} {kind}' for kind, share in mix.items())}"
@@ -227,7 +217,10 @@ def _uncounted_workload(base: Process, new: Process) -> Workload:
         int(table.join(other, ["function", "device"], "semi")["dur_ns"].sum())
         for table, other in (tables, tables[::-1])
     ]
-    same = all(part > _SAME_PROGRAM * amount for part, amount in zip(shared, total, strict=True))
+    same = all(
+        part > WorkloadLimits.same_program * amount
+        for part, amount in zip(shared, total, strict=True)
+    )
     return Workload(bool(silent) and anchors is None and same, tuple(reasons), None)
 
 
@@ -235,7 +228,7 @@ def _unmatched_remarks(
     base: Process, new: Process, work: CallsPerCycle, other_side: str
 ) -> Iterator[str]:
     for role, share in ((base, work.alone_base), (new, work.alone_new)):
-        if share >= _UNRECORDED:
+        if share >= WorkloadLimits.unrecorded:
             yield (
                 f"{share:.0%} of the counted time of {role.label} is in functions "
                 f"that the other side {other_side}."
@@ -280,7 +273,7 @@ def _other_amount(base: Process, new: Process, work: CallsPerCycle, ratio: Ratio
     sure = work.table.filter(pl.col("level") == "exact", pl.col("doubt") == 0)["ratio"].to_list()
     agreeing = [value for value in sure if _near(value, ratio.value, _tolerance(work))]
     off = max((abs(value / _plain(ratio.value) - 1) for value in agreeing), default=0.0)
-    if off > _EXACT:
+    if off > WorkloadLimits.exact:
         yield (f"Call counts differ from that by up to {off:.0%}: the work is only about equal.")
     # What the mean lengths of the cycles come to for the same work.
     before, after = (role.mean_cycle_ns for role in (base, new))
@@ -302,7 +295,7 @@ def _remarks(base: Process, new: Process, work: CallsPerCycle, ratio: Ratio) -> 
         yield anchors if mix else f"{anchors} Both do the same work."
     if mix:
         yield mix
-    if work.sort != "other" and not _near(ratio.value, 1.0, _WORTH_A_REMARK):
+    if work.sort != "other" and not _near(ratio.value, 1.0, WorkloadLimits.worth_a_remark):
         more, less = (base, new) if ratio.value > 1 else (new, base)
         often = max(ratio.value, 1 / ratio.value)
         yield f"A step of {more.label} makes {often:.2f} times the calls of a step of {less.label}."
@@ -311,15 +304,7 @@ def _remarks(base: Process, new: Process, work: CallsPerCycle, ratio: Ratio) -> 
     yield from recorded_in_part(new)
 
 
-_AGREEING = 0.75
-"""Share of the functions that must agree, or the sides differ in more than how they are cut."""
-_GROUP_SLACK = 0.1
-"""How far a ratio may be from a whole number, and a group from the number of cycles it needs."""
-_ONCE = 1.5
-"""Cycles of a group that hold what is in one of them, at most; counted over the whole run."""
 _FUNCTION = ("function", "function_class", "device")
-_LONG_GAP = 5
-"""A pause of this many cycles separates what came before it from what comes behind."""
 
 
 def with_equal_work(
@@ -337,11 +322,11 @@ def with_equal_work(
     # Not where, say, one model has twice the layers: its loss still runs once per step.
     work = work_per_cycle(plain_texts(base.behaviour), plain_texts(new.behaviour))
     agreed = None if work is None else work_ratio(work)
-    if agreed is None or agreed.support < _AGREEING:
+    if agreed is None or agreed.support < WorkloadLimits.agreeing:
         return None
     times = round(max(ratio, 1 / ratio), 6)
     many = round(times)
-    if many < 2 or abs(times - many) > _GROUP_SLACK * many + 1e-6:
+    if many < 2 or abs(times - many) > WorkloadLimits.group_slack * many + 1e-6:
         return None
     fine, coarse = (new, base) if ratio > 1 else (base, new)
     grouped = _group_cycles(fine, coarse, many)
@@ -379,8 +364,10 @@ def _group_starts(
     fine: pl.DataFrame, coarse: pl.DataFrame, cycles: pl.DataFrame, many: int
 ) -> NDArray[np.intp] | None:
     """Places of the cycles that hold what the other side has once per step; None without any."""
-    rare = _presence(fine).filter(pl.col("often") * many <= _ONCE)
-    usual = _presence(coarse).filter((pl.col("often") >= OFTEN) & (pl.col("calls") <= 2))
+    rare = _presence(fine).filter(pl.col("often") * many <= WorkloadLimits.once)
+    usual = _presence(coarse).filter(
+        (pl.col("often") >= RecordedEventsLimits.often) & (pl.col("calls") <= 2)
+    )
     marks = rare.join(usual, ["function", "device"], "semi").select("function", "device")
     if marks.is_empty():
         return None
@@ -412,7 +399,7 @@ def _between(starts: NDArray[np.intp], cycles: pl.DataFrame, many: int) -> Ints 
     paused = np.cumsum(_after_pause(cycles))
     number = 0
     for start, end in pairwise(starts.tolist()):
-        is_complete = abs(end - start - many) <= max(1, _GROUP_SLACK * many)
+        is_complete = abs(end - start - many) <= max(1, WorkloadLimits.group_slack * many)
         if is_complete and paused[start] == paused[end - 1]:
             groups[start:end] = number
             number += 1
@@ -438,7 +425,7 @@ def _consecutive_groups(table: pl.DataFrame, cycles: pl.DataFrame, many: int) ->
 def _after_pause(cycles: pl.DataFrame) -> Flags:
     """Which cycles start long after the one before them ended."""
     ended = pl.col("cycle_ts_ns").shift(1) + pl.col("cycle_dur_ns").shift(1)
-    late = pl.col("cycle_ts_ns") - ended > _LONG_GAP * pl.col("cycle_dur_ns").median()
+    late = pl.col("cycle_ts_ns") - ended > WorkloadLimits.long_gap * pl.col("cycle_dur_ns").median()
     return np.asarray(cycles.select(late.fill_null(value=False))[:, 0].to_numpy())
 
 

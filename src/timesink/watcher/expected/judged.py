@@ -15,9 +15,7 @@ from timesink.watcher.expected.limits import lasting_shifts, own_distance, run_l
 from timesink.watcher.expected.model import DurationModel, near, outside_of
 from timesink.watcher.expected.trees import AskedForest
 from timesink.watcher.expected.workload import PHASES, CycleWorkload, workload_of
-
-_APART = 2
-"""Cycles between alarms of one episode."""
+from timesink.watcher.thresholds import JudgedLimits
 
 
 @dataclass(frozen=True)
@@ -195,7 +193,7 @@ class Judged:
         runs = self.expected.cycles.runs[self.expected.judged]
         shifted, onset = self._lasting
         where = np.flatnonzero(self._spikes | shifted)
-        apart = (np.diff(where) > _APART + 1) | (np.diff(runs[where]) != 0)
+        apart = (np.diff(where) > JudgedLimits.apart + 1) | (np.diff(runs[where]) != 0)
         stretches: list[tuple[int, int, bool]] = []
         for group in np.split(where, np.flatnonzero(apart) + 1) if len(where) else ():
             sure = group[shifted[group]]

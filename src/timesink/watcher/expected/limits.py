@@ -17,25 +17,7 @@ from timesink.analyses.statistics.tails import exponential_tail
 from timesink.model.arrays import run_starts
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.watcher.expected.workload import PHASES, CycleWorkload
-
-BUSY_LEVELS = 3
-_MIN_IN_GROUP = 60
-_MIN_BEYOND = 5
-"""Cycles beyond a limit that tell where it is; rarer ones are extrapolated."""
-_TAIL = 40
-LEVEL_CYCLES = 16
-"""The first cycles of a run that tell its own level."""
-_LEVEL_SHARE = 0.95
-"""Of normal runs, that differ by no more."""
-_ODD_RUNS = 0.04
-"""Of the runs learned from, that may have been slow themselves."""
-_PARTS = 5
-_MIN_SLOWDOWN = 0.02
-"""Nobody is woken for less than two percent."""
-STEPS = 8
-"""A shift of twice the allowance is noticed after so many cycles."""
-_CLIP = 4
-"""Allowances one cycle counts for at most: a spike alone is nothing lasting."""
+from timesink.watcher.thresholds import LearnedLimits
 
 
 class GroupLimit(msgspec.Struct, frozen=True):
@@ -90,11 +72,11 @@ def limits_for_new_runs(cycles: CycleWorkload, distance: Floats, rate: float) ->
     seen with runs left out in turn, and so many fewer are asked for.
     """
     runs = np.unique(cycles.runs)
-    if len(runs) < 2 * _PARTS or rate * len(cycles) < _MIN_BEYOND:
+    if len(runs) < 2 * LearnedLimits.parts or rate * len(cycles) < LearnedLimits.min_beyond:
         return limits_from(cycles, distance, rate)
     beyond = 0
-    for part in range(_PARTS):
-        left_out = np.isin(cycles.runs, runs[part::_PARTS])
+    for part in range(LearnedLimits.parts):
+        left_out = np.isin(cycles.runs, runs[part :: LearnedLimits.parts])
         limits = limits_from(cycles.part(~left_out), distance[~left_out], rate)
         mine = cycles.part(left_out)
         distances = own_distance(limits.level, mine, distance[left_out])
@@ -110,27 +92,30 @@ def limits_for_new_runs(cycles: CycleWorkload, distance: Floats, rate: float) ->
 def limits_from(cycles: CycleWorkload, distance: Floats, rate: float) -> DurationLimits:
     """Limits that `rate` of these cycles are beyond, half of them spikes, half lasting."""
     levels = [abs(run_level) for run_level, _ in run_levels(cycles, distance).values()]
-    level = float(np.quantile(levels, _LEVEL_SHARE)) if levels else 0.0
+    level = float(np.quantile(levels, LearnedLimits.level_share)) if levels else 0.0
     distance = own_distance(level, cycles, distance)
     odd = np.isin(cycles.runs, _odd_runs(cycles, distance))
     cycles, distance = cycles.part(~odd), distance[~odd]
     settled = np.zeros(len(cycles), dtype=bool)
     for run, (_, known_from) in run_levels(cycles, distance).items():
         settled[known_from:] |= cycles.runs[known_from:] == run
-    shares = np.linspace(0, 1, BUSY_LEVELS + 1)[1:-1]
+    shares = np.linspace(0, 1, LearnedLimits.busy_levels + 1)[1:-1]
     edges = np.unique(np.quantile(np.nan_to_num(cycles.busy), shares)).tolist()
     group = groups_of(cycles, edges)
-    every = distance[settled] if settled.sum() >= _MIN_IN_GROUP else distance
+    every = distance[settled] if settled.sum() >= LearnedLimits.min_in_group else distance
     group_limits = []
     for place in range(len(PHASES) * (len(edges) + 1)):
         mine = distance[(group == place) & settled]
         phase, busy = divmod(place, len(edges) + 1)
-        sample = mine if len(mine) >= _MIN_IN_GROUP else every
+        sample = mine if len(mine) >= LearnedLimits.min_in_group else every
         spread = group_spread(sample)
-        point = max(_upper_limit(sample, rate / 2), _MIN_SLOWDOWN)
+        point = max(_upper_limit(sample, rate / 2), LearnedLimits.min_slowdown)
         group_limits.append(GroupLimit(PHASES[phase], busy, len(mine), spread, point))
     # What is unusual comes run by run: few runs tell of nothing rare.
-    rare = len(distance) * rate / 2 < _MIN_BEYOND or rate * len(np.unique(cycles.runs)) < 1
+    rare = (
+        len(distance) * rate / 2 < LearnedLimits.min_beyond
+        or rate * len(np.unique(cycles.runs)) < 1
+    )
     limits = DurationLimits(rate, edges, group_limits, 1.0, level, rare)
     return msgspec.structs.replace(limits, allowance=_allowance(limits, cycles, distance))
 
@@ -147,7 +132,7 @@ def _odd_runs(cycles: CycleWorkload, distance: Floats) -> list[int]:
         mine = np.flatnonzero(cycles.runs == run)
         if mine[-1] >= known_from:
             later[run] = float(np.median(distance[mine[mine >= known_from]]))
-    count = int(_ODD_RUNS * len(np.unique(cycles.runs)))
+    count = int(LearnedLimits.odd_runs * len(np.unique(cycles.runs)))
     return sorted(later, key=lambda run: later[run])[len(later) - count :] if count else []
 
 
@@ -159,17 +144,17 @@ def _upper_limit(distance: Floats, rate: float) -> float:
     """
     count = len(distance)
     ordered = np.sort(distance)
-    if count * rate >= _MIN_BEYOND:
+    if count * rate >= LearnedLimits.min_beyond:
         rank = int(np.ceil((count + 1) * (1 - rate) - 1e-9))
         return float(ordered[min(rank, count) - 1])
     # The logarithm of a ratio falls off about exponentially: its mean excess tells how fast.
-    beyond = min(_TAIL, count // 2)
+    beyond = min(LearnedLimits.tail, count // 2)
     return exponential_tail(ordered, beyond, beyond / count / rate, least_excess=1e-4)
 
 
 def _allowance(limits: DurationLimits, cycles: CycleWorkload, distance: Floats) -> float:
     """The smallest shift that is let pass for the sake of few alarms."""
-    low, high = _MIN_SLOWDOWN / 2, 2.0
+    low, high = LearnedLimits.min_slowdown / 2, 2.0
     wanted = limits.rate / 2
     for _ in range(14):
         middle = float(np.sqrt(low * high))
@@ -185,8 +170,8 @@ def run_levels(cycles: CycleWorkload, distance: Floats) -> dict[int, tuple[float
     for run in np.unique(cycles.runs).tolist():
         mine = np.flatnonzero(cycles.runs == run)
         steady = mine[cycles.phases[mine] == 0]
-        first = (steady if len(steady) else mine)[:LEVEL_CYCLES]
-        if len(first) == LEVEL_CYCLES:
+        first = (steady if len(steady) else mine)[: LearnedLimits.level_cycles]
+        if len(first) == LearnedLimits.level_cycles:
             levels[run] = (float(np.median(distance[first])), int(first[-1]) + 1)
     return levels
 
@@ -222,9 +207,9 @@ def lasting_shifts(
     usual = min((group.spread for group in limits.groups if group.rows), default=1.0)
     weight = np.clip(usual / spread, 0.1, 1.0)[groups_of(cycles, limits.busy_edges)]
     allowance = limits.allowance
-    bound = _CLIP * allowance
+    bound = LearnedLimits.clip * allowance
     steps = (np.clip(distance, -bound, bound) - allowance) * weight
-    limit, most = STEPS * allowance, 2 * STEPS * allowance
+    limit, most = LearnedLimits.steps * allowance, 2 * LearnedLimits.steps * allowance
     alarm, onset = np.zeros(len(steps), dtype=bool), np.zeros(len(steps), dtype=np.int64)
     for first, end in pairwise([*run_starts(cycles.runs).tolist(), len(steps)]):
         sums = running_sums(steps[first:end], 0.0, most)

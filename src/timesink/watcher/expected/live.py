@@ -15,13 +15,7 @@ import polars as pl
 from timesink.analyses.statistics.sequential import running_sums, several
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.watcher.expected.limits import groups_of
-from timesink.watcher.expected.live_limits import (
-    FEW,
-    RECENT_CYCLES,
-    some_for_a_moment,
-    steps_of,
-    too_high,
-)
+from timesink.watcher.expected.live_limits import FEW, some_for_a_moment, steps_of, too_high
 from timesink.watcher.expected.model import (
     LiveModel,
     in_order,
@@ -41,11 +35,10 @@ from timesink.watcher.expected.workload import (
     CycleWorkload,
     workload_of,
 )
+from timesink.watcher.thresholds import LiveAlarmLimits, LiveRuleLimits
 
 CALM_CYCLES, CALM_S = 20, 5.0
 """An alarm ends after so many cycles, or seconds, back within limits."""
-LASTS_S = 1.0
-"""What is over sooner is told to nobody: it could not be recorded any more."""
 _MAX_ENTRIES = 1 << 16
 _MAX_STREAMS = 1024
 _MAX_WORKLOADS = 512
@@ -230,10 +223,10 @@ class _Seen(msgspec.Struct):
 
     def recent(self, stream: _Stream, behind: int) -> list[tuple[_Mark, bool, bool]]:
         """The last few cycles before a place here."""
-        places = np.flatnonzero(self.telling[:behind])[-RECENT_CYCLES:]
+        places = np.flatnonzero(self.telling[:behind])[-LiveRuleLimits.recent_cycles :]
         marks = (self.marks[at] for at in places.tolist())
         flags = self.beyond[places].tolist(), self.slower[places].tolist()
-        return [*stream.recent, *zip(marks, *flags, strict=True)][-RECENT_CYCLES:]
+        return [*stream.recent, *zip(marks, *flags, strict=True)][-LiveRuleLimits.recent_cycles :]
 
     def recent_workload(self, stream: _Stream, count: int) -> Floats:
         """What the last of so many cycles tell, and those before."""
@@ -419,7 +412,9 @@ class LiveJudge:
         slower = distance > self._levels[part.group]
         telling = self._telling[part.group] | beyond | slower
         before = np.array(
-            [(False, False)] * RECENT_CYCLES + [entry[1:] for entry in stream.recent], dtype=bool
+            [(False, False)] * LiveRuleLimits.recent_cycles
+            + [entry[1:] for entry in stream.recent],
+            dtype=bool,
         )
         spiky, slow = np.zeros((2, len(distance)), dtype=bool)
         many, last = self._limits.spikes
@@ -458,7 +453,7 @@ class LiveJudge:
             elif stream.onsets[place] is None:
                 stream.onsets[place] = seen.marks[0]
             stream.sums[place] = float(sums[count - 1])
-        stream.recent = seen.recent(stream, count)[1 - RECENT_CYCLES :]
+        stream.recent = seen.recent(stream, count)[1 - LiveRuleLimits.recent_cycles :]
         passed = FEW - 1 + int(seen.telling[:count].sum())
         stream.moments = seen.moments[:, passed - FEW + 1 : passed]
         stream.workload = seen.recent_workload(stream, count)
@@ -514,7 +509,7 @@ class LiveJudge:
     def _tell(self, mine: _OpenAlarm, part: _Part, at: int, raised: list[LiveAlarm]) -> None:
         """Make it an alarm, once cycles have been slow for long enough."""
         lasts_s = part.start_s[at] + 1e-6 * part.observed_us[at] - mine.since.start_s
-        if not mine.is_told and lasts_s >= LASTS_S:
+        if not mine.is_told and lasts_s >= LiveAlarmLimits.lasts_s:
             self.alarms += 1
             mine.is_told, mine.alarm = True, replace(mine.alarm, number=self.alarms)
             raised.append(mine.to_alarm(self._columns, self._phase_names))

@@ -25,48 +25,19 @@ from timesink.analyses.statistics.tails import exponential_tail
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.watcher.expected.limits import GroupLimit, group_spread, groups_of
 from timesink.watcher.expected.workload import PHASES, CycleWorkload
+from timesink.watcher.thresholds import LiveRuleLimits
 
 SHIFTS = (1.2, 1.5, 2.0, 4.0, 16.0)
 """Each has a sum of its own, beside one for the smallest that counts."""
-RECENT_CYCLES = 13
-"""So many of the last cycles are looked at, at most."""
 FEW, _SOME, _SPIKES = 5, 3, 0.6
 _OF_LEVEL, _SLOWER = 9, 0.76
-_MOMENT_S = 0.1
-"""Of the last few cycles, or of those of so long, a share is slow: few short ones are a moment."""
-_TELLING = 4.0
-"""Cycles that scatter so many times as much as the calmest ones tell little one by one."""
-_OUTLIER = 12.0
-"""A spike is as many spreads away at most: what was slow once, as a new size is, is no measure."""
-_COMMON = 0.05
-_MIN_LEVEL = 1.5
-"""A level is so many times the smallest shift that counts, at least."""
-_SOME_BOUND = 8
-_SHORTEST = 4.5
-"""Fewer cycles are nothing lasting, however quiet it was: what halts a program for once is rare."""
 _MIN_PEAKS, _MAX_PEAKS = 5, 40
-_CORRELATED_RULES = 3
-"""Rules raise false alarms together: as many as so many that would not."""
 _MARGIN, _FARTHEST = 1.2, 1.6
 _HIGHEST = 1e5
 _LEVEL_CYCLES, _LEVELS, _MIN_LEVELS = 25, 40, 8
-_WHITE = 2.0
-"""Levels whose lag-1 correlation is below so many standard errors resemble the one before by
-chance."""
-_MAX_AUTOCORRELATION = 0.95
-_RARE_LEVEL = 0.003
-"""Chance of a level beyond the reach: Student's t for as many levels as are independent ..."""
-_FARTHEST_LEVEL = 5.0
-"""... up to so many times how far levels scatter: of two or three levels nothing more is known."""
-_EXCURSION = 2.0
-"""A level lasts for so many times as long as levels stay alike."""
-_LONG_LEVELS = 10
-"""Stretches of learned cycles, each as long as a tenth of them."""
 _HOLDS = ((2.0, 10.0), (4.0, 2.0))
 """Shifts below so many spreads of usual cycles have to last for so many seconds: what a machine
 does for a moment, and did not do while it was learned, is as large as that."""
-_SLOW_FROM = 1.2
-"""A rule for smaller shifts is worth having where they are smaller by so much."""
 _WILD, _WILD_HOLD = 0.3, (1.0, 30.0)
 """Cycles that scatter by a third by themselves do so for stretches as well, on a busy machine: a
 shift within what nine of ten of them scatter has to last for so many seconds."""
@@ -74,15 +45,8 @@ _LARGE = float(np.log(1.5))
 _AT_ONCE, _STEADY = 4.0, 2.0
 """What is told at once is as many spreads away, whatever was seen while learning: some cycles, or
 nearly all of more of them, which scatter seldom brings about."""
-_MANY = 16
-"""Blocks with spikes that tell how fast they become rarer."""
-_BLOCK = 16
-_WIDEST = 5.0
-_MIN_IN_GROUP = 60
 _SPIKE_SHARE, _MIN_SPIKE = 1e-3, 3
-_MIN_POINT = 0.2
 _SCALES = ("point", "spread")
-_TAIL = 40
 
 
 class RunningSum(msgspec.Struct, frozen=True):
@@ -144,7 +108,9 @@ class LiveLimits(msgspec.Struct, frozen=True):
         numbers += self.levels
         sizes_fit = keys == every and len(self.levels) == len(self.groups)
         few = (self.spikes, self.slower)
-        sizes_fit = sizes_fit and all(0 < many <= last <= RECENT_CYCLES for many, last in few)
+        sizes_fit = sizes_fit and all(
+            0 < many <= last <= LiveRuleLimits.recent_cycles for many, last in few
+        )
         if not sizes_fit or not 0 < len(self.sums) < 100:
             return "its limits do not fit its groups"
         if not np.isfinite([*numbers, *self.busy_edges]).all() or min(numbers) <= 0:
@@ -166,9 +132,9 @@ class LiveLimits(msgspec.Struct, frozen=True):
         """Groups whose cycles tell something one by one."""
         rows = np.array([group.rows for group in self.groups])
         spread = np.array([group.spread for group in self.groups])
-        common = rows >= max(1.0, _COMMON * rows.sum())
+        common = rows >= max(1.0, LiveRuleLimits.common * rows.sum())
         calmest = float(spread[common].min(initial=np.inf))
-        return np.asarray(spread <= max(_TELLING * calmest, self.level))
+        return np.asarray(spread <= max(LiveRuleLimits.telling * calmest, self.level))
 
     @property
     def soonest(self) -> Floats:
@@ -183,7 +149,7 @@ class LiveLimits(msgspec.Struct, frozen=True):
     @property
     def level(self) -> float:
         """What cycles are slower by, at least, when nearly all of a few are too slow."""
-        return float(np.log1p(_MIN_LEVEL * self.at_least))
+        return float(np.log1p(LiveRuleLimits.min_level * self.at_least))
 
 
 def steps_of(rule: RunningSum, distance: Floats, weight: Floats) -> Floats:
@@ -227,7 +193,7 @@ def _hold_s(rule: RunningSum, shift: Floats, spread: Floats) -> Floats:
     >>> _hold_s(rule, np.full(3, 0.15), np.array([0.1, 0.05, 0.01])).tolist()
     [10.0, 2.0, 0.05]
     """
-    at_least = _MOMENT_S / 2 if rule.shift < _LARGE else 0.0
+    at_least = LiveRuleLimits.moment_s / 2 if rule.shift < _LARGE else 0.0
     if rule.stands_out:
         return np.full(len(shift), at_least)
     (least, longest), (few, long), (more, shorter) = _WILD_HOLD, *_HOLDS
@@ -247,7 +213,7 @@ def some_for_a_moment(beyond: Flags, start_s: Floats, end_s: Floats) -> Flags:
     """
     starts = np.where(beyond, start_s, np.inf)
     first = np.lib.stride_tricks.sliding_window_view(starts, FEW).min(axis=1)
-    is_long = beyond[FEW - 1 :] & (end_s[FEW - 1 :] - first >= _MOMENT_S)
+    is_long = beyond[FEW - 1 :] & (end_s[FEW - 1 :] - first >= LiveRuleLimits.moment_s)
     return np.asarray(several(beyond, _SOME, FEW) & is_long)
 
 
@@ -261,13 +227,15 @@ def live_limits_from(
     least = max(float(np.log1p(at_least)), scatter.least)
     group = groups_of(cycles, edges)
     groups = list(_groups(group, distance, edges, least))
-    wanted = max(alarms_per_hour * hours / _CORRELATED_RULES, 1e-12)
+    wanted = max(alarms_per_hour * hours / LiveRuleLimits.correlated_rules, 1e-12)
     plain = LiveLimits(alarms_per_hour, at_least, [*edges], groups, [], [])
-    of_moment = round(_MOMENT_S / (1e-6 * cycle_us))
-    of_last, of_level = (min(RECENT_CYCLES, max(few, of_moment)) for few in (FEW, _OF_LEVEL))
+    of_moment = round(LiveRuleLimits.moment_s / (1e-6 * cycle_us))
+    of_last, of_level = (
+        min(LiveRuleLimits.recent_cycles, max(few, of_moment)) for few in (FEW, _OF_LEVEL)
+    )
     spikes = int(np.ceil(_SPIKES * of_last)), of_last
     slower = int(np.ceil(_SLOWER * of_level)), of_level
-    shortest = max(_SHORTEST, float(spikes[0]) - 0.5)
+    shortest = max(LiveRuleLimits.shortest, float(spikes[0]) - 0.5)
     sums = [
         _sum_for(
             rule,
@@ -284,7 +252,7 @@ def live_limits_from(
         for running_sum in sums
     ]
     telling = plain.telling[group]
-    rarely = max(int(telling.sum()) // _BLOCK, 1), wanted
+    rarely = max(int(telling.sum()) // LiveRuleLimits.block, 1), wanted
 
     took_s = 1e-6 * cycles.duration_us
     end_s = np.zeros(len(took_s))
@@ -295,7 +263,7 @@ def live_limits_from(
         beyond, lead = distance > limit[group], np.zeros(last - 1, dtype=bool)
         parts = [beyond[mine & (telling | beyond)] for mine in streams]
         crowded = (several(np.concatenate([lead, part]), least, last) & part for part in parts)
-        return sum(_blocks(flags, _BLOCK) for flags in crowded)
+        return sum(_blocks(flags, LiveRuleLimits.block) for flags in crowded)
 
     def moments_beyond(limit: Floats) -> int:
         beyond, lead, blocks = distance > limit[group], np.zeros(FEW - 1), 0
@@ -304,20 +272,20 @@ def live_limits_from(
             ends = np.concatenate([lead, end_s[chosen]])
             starts = np.concatenate([lead, end_s[chosen] - took_s[chosen]])
             flags = np.concatenate([lead > 0, beyond[chosen]])
-            blocks += _blocks(some_for_a_moment(flags, starts, ends), _BLOCK)
+            blocks += _blocks(some_for_a_moment(flags, starts, ends), LiveRuleLimits.block)
         return blocks
 
     point, spread = (
         np.array([getattr(group_limit, name) for group_limit in groups]) for name in _SCALES
     )
-    point = np.minimum(point, _OUTLIER * spread)
+    point = np.minimum(point, LiveRuleLimits.outlier * spread)
     # Single cycles may be far beyond: what counts is how far several of a few go.
-    reach = (_MIN_POINT, max(1.0, _WIDEST / float(point.min())))
+    reach = (LiveRuleLimits.min_point, max(1.0, LiveRuleLimits.widest / float(point.min())))
     times = _rare(lambda by: blocks_beyond(by * point, *spikes), reach, *rarely)
     moment = _rare(lambda by: moments_beyond(by * point), reach, *rarely)
     # Cycles of all groups are beyond their levels alike often, and beyond the least that counts.
     least = plain.level
-    reach = (least / float(spread.max()), max(least, _WIDEST) / float(spread.min()))
+    reach = (least / float(spread.max()), max(least, LiveRuleLimits.widest) / float(spread.min()))
     level = _rare(lambda by: blocks_beyond(by * spread, *slower), reach, *rarely)
     points = np.maximum(times * point, _AT_ONCE * spread).tolist()
     widened = [
@@ -362,25 +330,25 @@ def _level_scatter(streams: Sequence[Floats]) -> _LevelScatter:
         return _LevelScatter(0.0)
     spread = float(np.sqrt(np.mean(levels**2)))
     least = min(3 * spread, 1.5 * float(levels.max()))
-    long = max(1, len(levels) // _LONG_LEVELS)
+    long = max(1, len(levels) // LiveRuleLimits.long_levels)
     means = [side[: len(side) // long * long].reshape(-1, long).mean(axis=1) for side in sides]
     stretches = np.concatenate(means)
     lasting = 3 * float(np.sqrt(np.mean(stretches**2))) if len(stretches) else least
     rho = lag1_autocorrelation([side for side in sides if len(side) > 1])
-    if rho <= _WHITE / np.sqrt(len(levels)):
+    if rho <= LiveRuleLimits.white / np.sqrt(len(levels)):
         return _LevelScatter(least, lasting=lasting)
-    autocorrelation = np.array([min(rho, _MAX_AUTOCORRELATION)])
+    autocorrelation = np.array([min(rho, LiveRuleLimits.max_autocorrelation)])
     weight = float(steps_per_independent_step(len(levels), autocorrelation)[0])
     independent = max(1.0, len(levels) / weight - 1)
-    times = t_limit(_RARE_LEVEL, independent)
-    reach = min(times, _FARTHEST_LEVEL) * spread
-    return _LevelScatter(least, reach, _EXCURSION * weight * size, lasting)
+    times = t_limit(LiveRuleLimits.rare_level, independent)
+    reach = min(times, LiveRuleLimits.farthest_level) * spread
+    return _LevelScatter(least, reach, LiveRuleLimits.excursion * weight * size, lasting)
 
 
 def _slow_rules(scatter: _LevelScatter, limits: LiveLimits) -> Iterator[RunningSum]:
     """Where cycles scatter wildly: a rule for shifts that outlast the stretches of that."""
     allowance = max(float(np.log1p(limits.at_least)), scatter.lasting)
-    if limits.usual >= _WILD and _SLOW_FROM * allowance < scatter.least:
+    if limits.usual >= _WILD and LiveRuleLimits.slow_from * allowance < scatter.least:
         yield RunningSum(allowance, 2 * allowance, 1.0)
 
 
@@ -389,7 +357,7 @@ def _rules(least: float) -> Iterator[RunningSum]:
     for allowance in (least, *(float(np.log(shift)) / 2 for shift in SHIFTS)):
         if allowance == least or allowance > 1.2 * least:
             # Where only some cycles are slow, these have to count for the others.
-            for bound in (_SOME_BOUND, 2) if allowance < 0.3 else (2,):
+            for bound in (LiveRuleLimits.some_bound, 2) if allowance < 0.3 else (2,):
                 yield RunningSum(allowance, bound * allowance, 1.0)
 
 
@@ -417,7 +385,7 @@ def _groups(
     for place in range(len(PHASES) * (len(edges) + 1)):
         phase, busy = divmod(place, len(edges) + 1)
         mine = distance[group == place]
-        sample = mine if len(mine) >= _MIN_IN_GROUP else distance
+        sample = mine if len(mine) >= LiveRuleLimits.min_in_group else distance
         spread = group_spread(sample)
         yield GroupLimit(
             PHASES[phase], busy, len(mine), spread, max(_spike_from(sample), _MIN_SPIKE * least)
@@ -427,7 +395,7 @@ def _groups(
 def _spike_from(distance: Floats) -> float:
     """What about one of a thousand is beyond, by the mean excess of the slowest."""
     ordered = np.sort(distance)
-    beyond = max(1, min(_TAIL, len(ordered) // 20))
+    beyond = max(1, min(LiveRuleLimits.tail, len(ordered) // 20))
     return exponential_tail(ordered, beyond, beyond / len(ordered) / _SPIKE_SHARE)
 
 
@@ -445,7 +413,7 @@ def _rare(
     there; alarms that are rarer still are taken to become fewer at that pace.
     """
     low, high = reach
-    many = max(1, min(_MANY, total // 5))
+    many = max(1, min(LiveRuleLimits.many, total // 5))
     none = _smallest(lambda value: count(value) == 0, low / 8, high)
     few = _smallest(lambda value: count(value) <= many, low / 8, none)
     pace = max(none - few, 0.02 * none) / float(np.log(many + 1))

@@ -15,7 +15,6 @@ from timesink.model.intervals import Flags, Floats, Ints
 from timesink.watcher.expected.limits import DurationLimits, limits_for_new_runs, limits_from
 from timesink.watcher.expected.live_limits import LiveLimits, live_limits_from
 from timesink.watcher.expected.trees import (
-    LEAF_CYCLES,
     AskedForest,
     Forest,
     boosted_forest,
@@ -33,24 +32,14 @@ from timesink.watcher.expected.workload import (
     workload_columns,
     workload_of,
 )
+from timesink.watcher.thresholds import ModelLimits, TreesLimits
 
 MODEL_SCHEMA = "timesink/watch-model/1"
-MIN_CYCLES = 50
 _FOLDS, _BLOCKS, _ROUNDS = 5, 4, 250
 HELD_RUNS = 2 * _FOLDS
 """Of so many runs whole ones are held out."""
-_GAIN = 0.95
-"""Trees that are not nearer by a twentieth than the median of all are not worth their errors."""
-_EMPTY_FACTOR = 5.0
-"""An empty cycle takes less than a fifth of the shortest with work."""
-_MARGIN = 0.05
-_MAX_LEVELS = 32
 _TOTALS = ("kv", "total_input")
-_CELL = 0.3
-"""Sides of a cell, as logarithms: batches and kv a third apart."""
 _MAX_CELLS = 100_000
-_MAX_LEARNED = 50_000
-"""Cycles trees are made of: more make them no better."""
 HOUR_US = 3.6e9
 
 
@@ -179,10 +168,10 @@ def fit_model(
     below = _empty_below(every.duration_us[has_duration])
     used = has_duration & (np.nan_to_num(every.duration_us) >= below)
     cycles = every.part(used)
-    if len(cycles) < MIN_CYCLES:
+    if len(cycles) < ModelLimits.min_cycles:
         raise UsageError(
             f"{len(cycles)} usable steps: too few to learn from",
-            f"give a table of {MIN_CYCLES} or more, with a duration_us above zero",
+            f"give a table of {ModelLimits.min_cycles} or more, with a duration_us above zero",
         )
     cycle_us = float(cycles.duration_us.mean())
     per_cycle = min(rate * cycle_us / HOUR_US if per_hour else rate, 0.5)
@@ -210,7 +199,7 @@ def fit_model(
         outside[in_fold] = outside_of(
             _ranges(rest, bounded, live=live), near(_cells(rest)), cycles.part(in_fold)
         )
-    if (~outside).sum() < MIN_CYCLES:
+    if (~outside).sum() < ModelLimits.min_cycles:
         if not live:
             raise UsageError(
                 "runs differ too much to learn from",
@@ -248,7 +237,7 @@ def fit_model(
 
 def _gains_little(plain: Floats, modelled: Floats) -> bool:
     """Whether workloads tell nothing: what a host does by turns, trees take for their doing."""
-    return float(np.mean(np.abs(modelled))) > _GAIN * float(np.mean(np.abs(plain)))
+    return float(np.mean(np.abs(modelled))) > ModelLimits.gain * float(np.mean(np.abs(plain)))
 
 
 def _varies(cycles: CycleWorkload) -> bool:
@@ -259,9 +248,11 @@ def _varies(cycles: CycleWorkload) -> bool:
 def _some(chosen: Flags, seed: int) -> Ints:
     """Where chosen cycles are; of very many, as many as trees need."""
     where = np.flatnonzero(chosen)
-    if len(where) <= _MAX_LEARNED:
+    if len(where) <= ModelLimits.max_learned:
         return where
-    return np.sort(np.random.default_rng(seed).choice(where, _MAX_LEARNED, replace=False))
+    return np.sort(
+        np.random.default_rng(seed).choice(where, ModelLimits.max_learned, replace=False)
+    )
 
 
 def _empty_below(duration_us: Floats) -> float:
@@ -271,10 +262,10 @@ def _empty_below(duration_us: Floats) -> float:
     ordered = np.sort(duration_us)
     lowest = ordered[: max(2, len(ordered) // 20)]
     gaps = np.diff(np.log(lowest))
-    wide = np.flatnonzero(gaps > np.log(_EMPTY_FACTOR))
+    wide = np.flatnonzero(gaps > np.log(ModelLimits.empty_factor))
     if len(wide):
         return float(np.sqrt(lowest[wide[-1]] * lowest[wide[-1] + 1]))
-    return float(ordered[0] / _EMPTY_FACTOR)
+    return float(ordered[0] / ModelLimits.empty_factor)
 
 
 def _folds(cycles: CycleWorkload, seed: int, *, in_time: bool) -> list[Flags]:
@@ -299,8 +290,8 @@ def _ranges(cycles: CycleWorkload, names: Sequence[str], *, live: bool) -> list[
             # Sizes that a program goes through by steps: trees know nothing of those between, and
             # take the outermost, where they came but a few times, for those beside them.
             sizes, times = np.unique(finite, return_counts=True)
-            often = np.flatnonzero(times >= LEAF_CYCLES)
-            by_steps = live and len(sizes) <= _MAX_LEVELS and len(often)
+            often = np.flatnonzero(times >= TreesLimits.leaf_cycles)
+            by_steps = live and len(sizes) <= ModelLimits.max_levels and len(often)
             levels = sizes[often[0] : often[-1] + 1].tolist() if by_steps else []
             # Tables that were made elsewhere do not tell what came first.
             may_miss = len(finite) < len(values) or name == FIRST
@@ -318,14 +309,16 @@ def outside_of(
     is_outside = np.zeros(len(cycles), dtype=bool)
     for feature_range in ranges:
         values = cycles.column(feature_range.feature)
-        margin = _MARGIN * max(abs(feature_range.low), abs(feature_range.high))
+        margin = ModelLimits.margin * max(abs(feature_range.low), abs(feature_range.high))
         is_outside |= (values < feature_range.low - margin) | (values > feature_range.high + margin)
         if not feature_range.may_miss:
             is_outside |= np.isnan(values)
         if feature_range.levels:
             levels = np.array(feature_range.levels)
             nearest = levels[np.abs(np.nan_to_num(values)[:, None] - levels).argmin(axis=1)]
-            is_outside |= np.abs(values - nearest) > _MARGIN * np.maximum(np.abs(nearest), 1e-9)
+            is_outside |= np.abs(values - nearest) > ModelLimits.margin * np.maximum(
+                np.abs(nearest), 1e-9
+            )
     if near_cells:
         unseen = [tuple(cell) not in near_cells for cell in _plane(cycles).tolist()]
         is_outside |= np.array(unseen, dtype=bool)
@@ -348,7 +341,7 @@ def _plane(cycles: CycleWorkload) -> Ints:
     """The cell of each cycle in the plane of batch and kv."""
     plane = np.stack([cycles.column(BATCH), cycles.column("kv")], axis=1)
     return np.asarray(
-        np.floor(np.log(np.maximum(np.nan_to_num(plane), 1e-9)) / _CELL).astype(np.int64)
+        np.floor(np.log(np.maximum(np.nan_to_num(plane), 1e-9)) / ModelLimits.cell).astype(np.int64)
     )
 
 
@@ -357,7 +350,6 @@ def _plane(cycles: CycleWorkload) -> Ints:
 
 LIVE_SCHEMA = "timesink/watch-live/1"
 _MAX_ROWS = 100_000
-_WARM_BLOCK = 10
 _WARM_LEVEL, _WARM_SPIKE = float(np.log(1.05)), float(np.log(1.5))
 _LIVE_ROUNDS, _FEW_ROUNDS = 80, 50
 
@@ -365,8 +357,6 @@ _LIVE_ROUNDS, _FEW_ROUNDS = 80, 50
 _NINE_OF_TEN = (0.05, 0.95)
 _RESTLESS = float(np.log(2.0))
 """Learned cycles were restless where some took twice as long as others for the same work ..."""
-_MUCH_CALMER = 2.0
-"""... if later ones scatter by less than a half of that."""
 _FASTER = float(np.log(1.5))
 """Cycles that take two thirds of what was learned: what was learned was slow."""
 
@@ -457,7 +447,7 @@ def is_calmer(model: LiveModel, judged: pl.DataFrame) -> bool:
     """
     cycles = judged.select("duration_us", "expected_us").drop_nulls()
     cycles = cycles.filter(pl.all_horizontal(pl.all() > 0))
-    if cycles.height < MIN_CYCLES:
+    if cycles.height < ModelLimits.min_cycles:
         return False
     distance = np.log(cycles["duration_us"].to_numpy() / cycles["expected_us"].to_numpy())
     if float(np.median(distance)) < -_FASTER:
@@ -465,7 +455,7 @@ def is_calmer(model: LiveModel, judged: pl.DataFrame) -> bool:
     if model.scatter < _RESTLESS:
         return False
     now = float(np.subtract(*np.quantile(distance, _NINE_OF_TEN[::-1])))
-    return model.scatter > _MUCH_CALMER * now
+    return model.scatter > ModelLimits.much_calmer * now
 
 
 def in_order(rows: pl.DataFrame) -> pl.DataFrame:
@@ -493,7 +483,7 @@ def _warm_up(rows: pl.DataFrame) -> pl.Series:
         target = np.log(cycles.duration_us)
     place = np.concatenate([np.arange(n) / n for n in np.bincount(cycles.runs) if n] or [[]])
     later = np.flatnonzero(usable & (place >= 0.5))
-    if len(later) < MIN_CYCLES:
+    if len(later) < ModelLimits.min_cycles:
         return pl.Series(cut)
     later = later[:: max(1, len(later) // 3000)]
     usual = AskedForest(bucket_table(cycles.features[later], target[later]))
@@ -515,13 +505,18 @@ def _warm_cycles(distance: Floats) -> int:
     30
     """
     half = len(distance) // 2
-    if half < 5 * _WARM_BLOCK:
+    if half < 5 * ModelLimits.warm_block:
         return 0
     first, later = distance[:half], distance[half:]
     slow = np.flatnonzero(first[: half // 2] > later.max() + _WARM_SPIKE)
     slow_end = int(slow[-1]) + 1 if len(slow) else 0
     level, usual = (
-        np.median(part[: len(part) // _WARM_BLOCK * _WARM_BLOCK].reshape(-1, _WARM_BLOCK), axis=1)
+        np.median(
+            part[: len(part) // ModelLimits.warm_block * ModelLimits.warm_block].reshape(
+                -1, ModelLimits.warm_block
+            ),
+            axis=1,
+        )
         for part in (first, later)
     )
     odd = (level > usual.max() + _WARM_LEVEL) | (level < usual.min() - _WARM_LEVEL)
@@ -530,4 +525,4 @@ def _warm_cycles(distance: Floats) -> int:
         # Two blocks like the rest may lie between.
         if place - end <= 2:
             end = int(place) + 1
-    return max(slow_end, end * _WARM_BLOCK)
+    return max(slow_end, end * ModelLimits.warm_block)

@@ -13,9 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from timesink.model.intervals import Flags, Floats
+from timesink.watcher.thresholds import TreesLimits
 
-LEAF_CYCLES = 10
-"""What trees tell is of so many cycles at least."""
 _BLOCK = 1 << 8
 """Cycles asked at once, so that what all trees say of them stays small."""
 MAX_NODES, DEEPEST = 2_000_000, 64
@@ -239,7 +238,7 @@ def boosted_forest(features: Floats, target: Floats, *, seed: int, rounds: int) 
         learning_rate=0.1,
         max_leaf_nodes=15,
         max_depth=12,
-        min_samples_leaf=min(LEAF_CYCLES, max(1, len(target) // 10)),
+        min_samples_leaf=min(TreesLimits.leaf_cycles, max(1, len(target) // 10)),
         max_features=0.5,
         early_stopping=False,
         random_state=seed,
