@@ -457,3 +457,7 @@ def test_given_peaks_and_devices_without_a_clock_keep_theirs():
     assert peaks_at_clock(peaks, 1e9).peak("bf16_tensor") == 7e14
     b200 = find_peaks("NVIDIA B200").peaks
     assert peaks_at_clock(b200, 1e9) == b200
+
+
+def test_patterns_of_the_table_are_regular_expressions():
+    assert all(re.compile(row.match) for row in load_peaks())

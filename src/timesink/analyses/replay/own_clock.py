@@ -352,9 +352,12 @@ def _estimate_clock(trace: Trace, program: _Program, recorded: float) -> OwnCloc
         why = f"{sentence[:1].lower()}{sentence[1:]}"
     if why:
         return OwnClock(recorded, None, None, NONE, why, 0.0, None)
-    plays = {dose: program.played(_Dose(dose)) for dose in (1.0 + _ERROR, 1.0, 1.0 - _ERROR)}
-    low, usual, high = map(program.cycle_ns, plays.values())
-    least, scale, played = OwnClockLimits.min_left * recorded, 1.0, plays[1.0]
+    # Of the outer two only their length is needed: each is large, and gone before the next.
+    low, high = (
+        program.cycle_ns(program.played(_Dose(dose))) for dose in (1.0 + _ERROR, 1.0 - _ERROR)
+    )
+    least, scale, played = OwnClockLimits.min_left * recorded, 1.0, program.played(_Dose(1.0))
+    usual = program.cycle_ns(played)
     if high < least or not recorded:
         share = f"{100 * OwnClockLimits.min_left:.0f} %"
         why = f"the estimated overhead would leave less than {share} of the step"

@@ -294,9 +294,18 @@ class ArgumentDecoder:
             if rare_arguments
         ]
 
+    @property
+    def kept_arguments(self) -> list[Argument]:
+        """The arguments that columns are made of, in order."""
+        return [argument for argument, _ in self._kept]
+
     def _note_unknown(self, raws: Sequence[Raw], tally: Tally) -> None:
         # A sample is enough to tell that an argument exists; the exact count needs every dict.
-        sample = _OBJECTS.decode(as_list(raws[:: max(1, len(raws) // 50)]))
+        self.note_unknown(raws[:: max(1, len(raws) // 50)], tally)
+
+    def note_unknown(self, raws: Sequence[Raw], tally: Tally) -> None:
+        """Count the names of arguments that no table lists."""
+        sample = _OBJECTS.decode(as_list(raws))
         for key in sorted(set().union(*sample) - self._known):
             tally.add_name("unmodelled_args", key)
 
