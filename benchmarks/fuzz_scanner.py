@@ -29,7 +29,7 @@ from mutations import BASES, corpus  # noqa: E402
 from timesink.errors import TimesinkError  # noqa: E402
 from timesink.formats.chrome import decode  # noqa: E402
 from timesink.formats.read_options import ReadOptions  # noqa: E402
-from timesink.formats.source_file import read_trace  # noqa: E402
+from timesink.formats.readers import read_trace  # noqa: E402
 from timesink.runtime.native import NATIVE_VARIABLE, native_module  # noqa: E402
 
 FLAGS = ["-std=c++17", "-g", "-O1", "-fno-omit-frame-pointer", "-fno-sanitize-recover=all"]

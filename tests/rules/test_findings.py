@@ -11,7 +11,7 @@ from timesink.analyses.ranks.lateness import Panel
 from timesink.answers.comparison.gate_result import unseen
 from timesink.comparison.causes.device import precision
 from timesink.comparison.causes.diagnosis import unexplained_changes
-from timesink.comparison.causes.environment import relief_sentence
+from timesink.comparison.causes.machine import relief_sentence
 from timesink.comparison.causes.resources import chance
 from timesink.comparison.causes.slow_steps import CycleSplit, excesses, split_cycles
 from timesink.comparison.gate.budget_file import (

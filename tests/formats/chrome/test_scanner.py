@@ -11,7 +11,7 @@ from builders import DIALECTS, kineto, to_bytes, write
 from mutations import Mutant, corpus
 from timesink.errors import TimesinkError
 from timesink.formats.read_options import ReadOptions
-from timesink.formats.source_file import read_trace
+from timesink.formats.readers import read_trace
 from timesink.runtime import native
 from timesink.runtime.native import NATIVE_VARIABLE, is_native
 
