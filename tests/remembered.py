@@ -1,6 +1,7 @@
 """What several tests ask is worked out once: answers about real recordings, and pairs of runs.
 
-Measured without: tests of answers, causes and commands take 38 % longer for answers, and 16 % for pairs.
+Measured without: tests of answers, causes and commands take 38 % longer where answers are not
+remembered, and 16 % longer where pairs are not.
 """
 
 from __future__ import annotations
