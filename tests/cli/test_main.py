@@ -311,9 +311,9 @@ def test_debug_shows_where_it_came_from(run, tmp_path: Path):
         run("info", tmp_path / "nowhere.json", "--debug")
 
 
-def test_debug_says_which_limits_an_answer_rests_on(run):
-    outcome = run("analyze", timesink.sample(), "--debug")
-    plain = run("analyze", timesink.sample())
+def test_debug_says_which_limits_an_answer_rests_on(run, sample_copy: Path):
+    outcome = run("analyze", sample_copy, "--debug")
+    plain = run("analyze", sample_copy)
     assert outcome.out == plain.out
     lines = outcome.err.splitlines()
     assert "limits this answer rests on:" in lines

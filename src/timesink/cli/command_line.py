@@ -309,9 +309,9 @@ def _run_noting_limits(run: _Run, options: argparse.Namespace) -> int:
         code = run(options)
     sys.stdout.flush()
     if numbers:
-        print("limits this answer rests on:", file=sys.stderr)
+        print_stderr("limits this answer rests on:")
     for number in numbers:
-        print(f"  {number.place} = {number.value:g}: {number.meaning}", file=sys.stderr)
+        print_stderr(f"  {number.place} = {number.value:g}: {number.meaning}")
     return code
 
 

@@ -334,7 +334,7 @@ class Incident(msgspec.Struct):
             schema=INCIDENT_SCHEMA,
             **self._head_fields(),
             stream=first.stream,
-            **self.process,
+            **{"process": None, "rank": None, "source": "", **self.process},
             workload=dict(first.workload),
             raised_us=round(1e6 * first.raised_s),
             cycles=sum(alarm.cycles for alarm in self.alarms.values()),

@@ -219,6 +219,8 @@ class ArgumentDecoder:
         self._known = arguments.all_keys
         self._rare_keys = arguments.rare_keys
         self._kept: list[tuple[Argument, list[Callable[[Any], Any]]]] = []
+        self.checked_arguments: list[Argument] = []
+        """Those whose values have to be right although no column is made of them."""
         fields: list[tuple[str, Any, Any]] = []
         for argument in arguments.arguments:
             named = {f"{argument.column}_{n}": key for n, key in enumerate(argument.keys)}
@@ -228,6 +230,7 @@ class ArgumentDecoder:
             elif argument.type == "text":
                 continue  # any JSON is one
             elif argument.type == "int":
+                self.checked_arguments.append(argument)
                 kind = _CHECKED_ONLY
             fields += [(f, kind, msgspec.field(name=k, default=absent)) for f, k in named.items()]
         # Keys that tell that an event needs a second look.

@@ -381,7 +381,7 @@ class PieceDecoder:
         decoder = _argument_decoder(name, brief=self._brief)
         columns: Group = {
             argument.column: PieceColumn(values, _VOCABULARY_OF.get(argument.type, ""))
-            for argument, values in zip(decoder.kept_arguments, seen.columns, strict=True)
+            for argument, values in zip(decoder.kept_arguments, seen.columns, strict=False)
             if values is not None
         }
         sampled = set(range(0, len(seen.rows), max(1, len(seen.rows) // 50)))
@@ -555,7 +555,9 @@ def piece_scanner(*, brief: bool) -> PieceScanner:
 def _plan_of(name: str, *, brief: bool) -> GroupPlan:
     if name not in _ARGUMENTS:
         return name, False, [], []
-    argument_set, kept = _ARGUMENTS[name], _argument_decoder(name, brief=brief).kept_arguments
+    argument_set, decoder = _ARGUMENTS[name], _argument_decoder(name, brief=brief)
+    # What is only checked comes last, where nobody looks for it.
+    kept = [*decoder.kept_arguments, *decoder.checked_arguments]
     columns = {argument.column: place for place, argument in enumerate(kept)}
     keys: dict[str, tuple[str, int, int, int]] = {
         key: (key, IGNORED, -1, 0) for key in argument_set.all_keys
