@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from msgspec.structs import replace
 
+from timesink.analyses.columns import host_columns
 from timesink.analyses.communication_calls import communication_records
 from timesink.analyses.damage import refusing_damage
 from timesink.analyses.device_activities import has_device_work
@@ -40,6 +41,7 @@ from timesink.output.blocks import (
 )
 from timesink.output.html import report_html
 from timesink.output.names import told_apart
+from timesink.sources.cache import return_free_memory
 
 # -- what costs time and what to try, as cards that lead to where it shows -------------------------
 
@@ -276,6 +278,10 @@ PAGES: Mapping[str, tuple[str, ...]] = {
 """Sections of each page of the app."""
 
 
+_LONG_ROWS = 200_000
+"""Host events from which on sections need memory for a while that is worth returning."""
+
+
 def analysis_document(
     analysis: Analysis,
     *,
@@ -297,7 +303,7 @@ def analysis_document(
         results = (make(run) for make in _BRIEF)
     else:
         results = (result for name in wanted for result in _on_clocks(run, name))
-    parts = [result for result in results if result is not None]
+    parts = [result for result in _with_memory_returned(results, analysis) if result is not None]
     sections = [part if isinstance(part, Section) else part.section for part in parts]
     if page is None:
         sections = [part for part in parts if isinstance(part, Section)]
@@ -321,6 +327,17 @@ def analysis_document(
         notes=analysis.told_notes if brief else (),
         clock=run.clock if analysis.corrected_trace is not None else "",
     )
+
+
+def _with_memory_returned(
+    results: Iterable[tables.SectionResult], analysis: Analysis
+) -> Iterator[tables.SectionResult]:
+    """The same, and what a section of a long recording needed for a while is free for the next."""
+    is_long = host_columns(analysis.trace).height > _LONG_ROWS
+    for result in results:
+        if is_long:
+            return_free_memory()
+        yield result
 
 
 def _on_clocks(run: tables.Analysed, name: str) -> Iterator[tables.SectionResult]:
