@@ -319,6 +319,7 @@ READERS = (
     "event_csv",
     "nsys",
     "rocprof",
+    "memory_snapshot.reader",
     "kernel_table",
     "ncu.reader",
     "chrome.reader",

@@ -132,6 +132,8 @@ class Trace:
     device = _table("device")
     collectives = _table("collectives")
     memory = _table("memory")
+    memory_blocks = _table("memory_blocks")
+    memory_segments = _table("memory_segments")
     counters = _table("counters")
     flows = _table("flows")
     event_args = _table("event_args")
