@@ -46,7 +46,8 @@ def find_oddities(tables: Mapping[str, pl.DataFrame], metadata: Metadata) -> lis
     """What looks wrong in a trace whose tables are complete and conform to the schema."""
     host, device = tables["host"], tables["device"]
     # Counters of kernels and behaviour have no timeline, and no rank; nothing of it is missing.
-    needs_timeline = tables["kernel_calls"].is_empty() and tables["behaviour"].is_empty()
+    untimed = ("kernel_calls", "behaviour", "memory_blocks", "memory_segments")
+    needs_timeline = all(tables[name].is_empty() for name in untimed)
     if host.is_empty() and device.is_empty() and not needs_timeline:
         return []
     if host.is_empty() and device.is_empty() and not tables["counters"].is_empty():

@@ -115,6 +115,17 @@ class Trace:
         return placed or not any(self._holds(name) for name in ("kernel_calls", "behaviour"))
 
     @property
+    def has_snapshot(self) -> bool:
+        """Whether it knows single blocks of device memory, as a memory snapshot does."""
+        return self._holds("memory_blocks") or self._holds("memory_segments")
+
+    @property
+    def has_only_memory(self) -> bool:
+        """Whether there is a memory snapshot, and no call or device work beside it."""
+        events = ("host", "device", "kernel_calls", "behaviour")
+        return self.has_snapshot and not any(self._holds(name) for name in events)
+
+    @property
     def has_behaviour(self) -> bool:
         """Whether it says what functions cost per cycle, as a behaviour table does."""
         return self._holds("behaviour")

@@ -175,3 +175,18 @@ class StepsLimits(Limits):
     """Nanoseconds: shorter gaps are not large, however short the steps are."""
     min_gap_share = 0.05
     """A gap is large when it takes this much of an average step, and at least a millisecond."""
+
+
+class MemoryLimits(Limits):
+    """`rules.memory`.  Chosen by what is worth a look on devices of tens of gigabytes."""
+
+    warm_up_steps = 2
+    """Steps that take what stays: optimizer state, caches of libraries."""
+    min_steps = 3
+    """Steps in a row in which live memory grows from which on it is no chance."""
+    min_growth_bytes = 2**16
+    """Bytes a step; less does not fill a device in a day of steps."""
+    min_free_bytes = 2**29
+    """Reserved bytes in used segments that nothing uses, at least."""
+    min_free_share = 0.15
+    """The same as a part of what is reserved."""

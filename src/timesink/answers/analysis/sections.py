@@ -126,6 +126,7 @@ Row: TypeAlias = dict[str, Any]
 
 CURVE_POINTS = 1000
 LAUNCH_ROWS = 200
+SNAPSHOT_ROWS = 200
 
 
 def source(trace: Trace, path: str, ranks: RankSet | None, notes: Sequence[str]) -> dict[str, Any]:
@@ -282,14 +283,30 @@ def kernels(trace: Trace) -> dict[str, Any]:
 
 def memory(trace: Trace) -> dict[str, Any]:
     """Peaks, operators, what is live at the peak, and the curve."""
+    snapshot = {"snapshot": snapshot_values(trace)} if trace.has_snapshot else {}
     if trace.lazy("memory").head(1).collect().is_empty():
-        return NO_MEMORY.to_dict()
+        return {**NO_MEMORY.to_dict(), **snapshot}
     curve = thin_curve(memory_curve(trace), CURVE_POINTS)
     return {
+        **snapshot,
         "peaks": view_rows("memory-peaks", trace),
         "operators": view_rows("memory", trace),
         "live_at_peak": view_rows("memory-live", trace),
         "curve": to_rows(curve),
+    }
+
+
+def snapshot_values(trace: Trace) -> dict[str, Any]:
+    """What a memory snapshot says: what is live at the peak, by step, never given back, reserved."""
+    return {
+        "categories": view_rows("memory-categories", trace),
+        "modules": view_rows("memory-modules", trace, SNAPSHOT_ROWS),
+        "stacks": view_rows("memory-stacks", trace, SNAPSHOT_ROWS),
+        "steps": view_rows("memory-steps", trace),
+        "growth": view_rows("memory-growth", trace, SNAPSHOT_ROWS),
+        "unfreed": view_rows("memory-unfreed", trace, SNAPSHOT_ROWS),
+        "reserved": view_rows("memory-reserved", trace),
+        "failures": view_rows("memory-failures", trace, SNAPSHOT_ROWS),
     }
 
 

@@ -221,7 +221,9 @@ class Collection:
                 {
                     **{key: segment.get(key) for key in _OF_SEGMENT},
                     "frames": self.stacks.number(segment.get("frames")),
-                    "blocks": list(self._blocks(segment, blocks if isinstance(blocks, list) else [])),
+                    "blocks": list(
+                        self._blocks(segment, blocks if isinstance(blocks, list) else [])
+                    ),
                 }
             )
             segment.clear()

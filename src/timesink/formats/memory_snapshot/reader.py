@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-
 from timesink.errors import UnreadableError
 from timesink.formats.finish import finish_trace
 from timesink.formats.memory_snapshot.collection import ACTIONS, Collection, Events
@@ -105,8 +104,12 @@ def _annotations(value: Mapping[str, Any]) -> list[dict[str, Any]]:
             end = mark["time_us"]
             if 0 < start <= end < 2**52:
                 ranges.append(
-                    {"name": key[0], "device": key[1] if isinstance(key[1], int) else None,
-                     "start_ns": start * 1000, "end_ns": end * 1000}
+                    {
+                        "name": key[0],
+                        "device": key[1] if isinstance(key[1], int) else None,
+                        "start_ns": start * 1000,
+                        "end_ns": end * 1000,
+                    }
                 )
     return ranges[:MAX_LISTED]
 

@@ -13,7 +13,9 @@ from timesink.formats.memory_snapshot.collection import CODE_OF, Collection, Eve
 
 ROUNDING_BYTES = 512
 """What the allocator rounds requests up to; events have what was asked for, not what was taken."""
-_ALLOC, _REQUESTED, _COMPLETED = (CODE_OF[f"{w}"] for w in ("alloc", "free_requested", "free_completed"))
+_ALLOC, _REQUESTED, _COMPLETED = (
+    CODE_OF[action] for action in ("alloc", "free_requested", "free_completed")
+)
 _GROWS = [CODE_OF["segment_alloc"], CODE_OF["segment_map"]]
 _SHRINKS = [CODE_OF["segment_free"], CODE_OF["segment_unmap"]]
 _LIVE, _FREE = "active_allocated", "inactive"
@@ -119,8 +121,8 @@ def _held_blocks(collection: Collection) -> pl.DataFrame:
         if state == _LIVE
     ]
     schema = {
-        **{"device": pl.Int64, "address": pl.UInt64, "bytes": pl.Int64},
-        **{"requested_bytes": pl.Int64, "stack": pl.Int64, "stream": pl.String},
+        "device": pl.Int64, "address": pl.UInt64, "bytes": pl.Int64,
+        "requested_bytes": pl.Int64, "stack": pl.Int64, "stream": pl.String,
     }
     return pl.DataFrame(rows, schema=schema, orient="row", strict=False)
 
@@ -170,7 +172,9 @@ class _DeviceHistory:
         is_released = np.concatenate([follows[taken], np.ones(len(stray), dtype=np.bool_)])
         released = np.full(len(begins), -1)
         released[is_released] = order[begins[is_released] + 1]
-        is_ended = np.concatenate([then[taken], same[stray + 1] & (padded[stray + 1] == _COMPLETED)])
+        is_ended = np.concatenate(
+            [then[taken], same[stray + 1] & (padded[stray + 1] == _COMPLETED)]
+        )
         completed = np.full(len(begins), -1)
         is_ended &= is_released & (padded[begins + 1] == _REQUESTED)
         completed[is_ended] = order[begins[is_ended] + 2]
@@ -191,6 +195,7 @@ class _DeviceHistory:
                 "requested_bytes": requested,
                 "bytes": _rounded(requested),
                 "stream": events["stream"][origin],
+                "released_index": _absent_as_null(self.released, self._first),
                 "allocated_ts_ns": self._times(self.taken),
                 "released_ts_ns": self._times(self.released),
                 "reusable_ts_ns": self._times(self.completed),
@@ -238,7 +243,7 @@ class _DeviceHistory:
         start = self._beyond + len(self._events["action"])
         old = before.with_columns(
             pl.int_range(start, start + pl.len(), dtype=pl.Int64).alias("index"),
-            *(pl.lit(None, pl.Int64).alias(name) for name in _TIMES),
+            *(pl.lit(None, pl.Int64).alias(name) for name in ("released_index", *_TIMES)),
             annotation=pl.lit(0, pl.Int64),
         ).select(frame.columns)
         lost = live.join(last, on="index", how="anti")
@@ -270,7 +275,9 @@ class _DeviceHistory:
                 self.taken[has] + self._first,
                 self._beyond + self.released[has],
             )
-            change[places[has]] = sign * np.array([size_of[key] for key in keys.tolist()], dtype=np.int64)
+            change[places[has]] = sign * np.array(
+                [size_of[key] for key in keys.tolist()], dtype=np.int64
+            )
         sizes = events["bytes"].astype(np.int64)
         reserved = np.where(np.isin(action, _GROWS), sizes, 0)
         reserved -= np.where(np.isin(action, _SHRINKS), sizes, 0)
@@ -304,8 +311,14 @@ _MAX_US = 2**62 // 1000
 _TIMES = ("allocated_ts_ns", "released_ts_ns", "reusable_ts_ns")
 _BLOCK_COLUMNS = (
     *("index", "address", "bytes", "requested_bytes", "stream"),
-    *(*_TIMES, "call_stack", "annotation"),
+    *("released_index", *_TIMES, "call_stack", "annotation"),
 )
+
+
+def _absent_as_null(places: Ints, first: int) -> pl.Series:
+    """Places of events among those of all devices; null where there is none."""
+    series = pl.Series(places + first, dtype=pl.Int64)
+    return series.zip_with(pl.Series(places >= 0), pl.Series([None], dtype=pl.Int64))
 
 
 def _rounded(requested: Ints) -> Ints:
