@@ -8,25 +8,22 @@ from typing import Any
 from timesink.errors import UnreadableError
 from timesink.formats.finish import finish_trace
 from timesink.formats.memory_snapshot.collection import ACTIONS, Collection, Events
+from timesink.formats.memory_snapshot.sniffing import sniff
 from timesink.formats.memory_snapshot.tables import snapshot_tables
-from timesink.formats.plain_pickle import is_pickle, load_plain
+from timesink.formats.plain_pickle import load_plain
 from timesink.formats.read_options import ReadOptions
 from timesink.formats.source_file import SourceFile
 from timesink.model.health import HealthEntry
 from timesink.model.trace import Metadata, Trace
 from timesink.model.vendors import UNKNOWN
 
+__all__ = ["NAME", "read", "sniff"]
+
 NAME = "memory_snapshot"
 MAX_LISTED = 1000
 """Annotations and failures that are listed."""
 _CUDA = 1
-_MARKS = (b"segments", b"device_traces")
 _OOM = ACTIONS.index("oom")
-
-
-def sniff(head: bytes, name: str) -> bool:  # noqa: ARG001 - the content says it
-    """Whether a file is a snapshot of memory."""
-    return is_pickle(head) and any(mark in head[:256] for mark in _MARKS)
 
 
 def read(source: SourceFile, options: ReadOptions) -> Trace:  # noqa: ARG001 - nothing to choose
