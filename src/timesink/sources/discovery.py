@@ -46,6 +46,8 @@ from timesink.sources.places import (
 from timesink.sources.recordings import Recording, recording_of
 from timesink.sources.sidecars import (
     counters_of_run,
+    is_named_as_snapshot,
+    is_snapshot_file,
     is_trace_file,
     run_file_in,
     sidecars_of,
@@ -134,12 +136,18 @@ def traces_left_out(folder: Path) -> list[Path]:
 
 def _recorded_in(folder: Path) -> list[Path]:
     """Traces of one folder; of a recording without any, its counters."""
-    traces = traces_in(folder)
+    traces = traces_in(folder) or _snapshots_in(folder)
     if traces:
         return traces
     run = run_file_in(folder)
     counters = None if run is None else counters_of_run(run)
     return [] if counters is None else [counters]
+
+
+def _snapshots_in(folder: Path) -> list[Path]:
+    """Memory snapshots of a folder without traces; beside a trace they are part of its recording."""
+    named = (file for file in sorted(folder.iterdir()) if is_named_as_snapshot(file.name))
+    return [file for file in named if file.is_file() and is_snapshot_file(file)]
 
 
 def _recorded_below(folder: Path) -> list[Path]:

@@ -184,6 +184,10 @@ def _read(path: Path, how: ReadOptions) -> Trace:
         from timesink.sources.run_facts import with_run  # noqa: PLC0415 - start-up time
 
         trace = with_run(trace, beside.run)
+    if beside.memory is not None:
+        from timesink.sources.run_facts import with_snapshot  # noqa: PLC0415 - start-up time
+
+        trace = with_snapshot(trace, beside.memory)
     return trace if beside.counters is None else _with_counters(trace, beside.counters)
 
 
