@@ -46,7 +46,10 @@ def find_oddities(tables: Mapping[str, pl.DataFrame], metadata: Metadata) -> lis
     """What looks wrong in a trace whose tables are complete and conform to the schema."""
     host, device = tables["host"], tables["device"]
     # Counters of kernels and behaviour have no timeline, and no rank; nothing of it is missing.
-    untimed = ("kernel_calls", "behaviour", "memory_blocks", "memory_segments")
+    untimed = (
+        *("kernel_calls", "behaviour", "memory_blocks", "memory_segments"),
+        "collective_calls",
+    )
     needs_timeline = all(tables[name].is_empty() for name in untimed)
     if host.is_empty() and device.is_empty() and not needs_timeline:
         return []

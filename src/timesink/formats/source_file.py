@@ -320,6 +320,8 @@ READERS = (
     "nsys",
     "rocprof",
     "memory_snapshot.reader",
+    "collective_logs.flight_recorder",
+    "collective_logs.inspector",
     "kernel_table",
     "ncu.reader",
     "chrome.reader",

@@ -136,6 +136,13 @@ class Trace:
         events = ("host", "device", "kernel_calls", "behaviour")
         return self._holds("counters") and not any(self._holds(name) for name in events)
 
+    @property
+    def has_only_collectives(self) -> bool:
+        """Whether there are logs of collectives, and no timeline beside them."""
+        return self._holds("collective_calls") and not any(
+            self._holds(name) for name in ("host", "device")
+        )
+
     def _holds(self, table: str) -> bool:
         return self.lazy(table).head(1).collect(engine="in-memory").height > 0
 
@@ -145,6 +152,7 @@ class Trace:
     memory = _table("memory")
     memory_blocks = _table("memory_blocks")
     memory_segments = _table("memory_segments")
+    collective_calls = _table("collective_calls")
     counters = _table("counters")
     flows = _table("flows")
     event_args = _table("event_args")

@@ -20,6 +20,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from timesink.errors import AmbiguousError, SeveralRunsError, TimesinkError, UnreadableError
+from timesink.formats.collective_logs.sniffing import is_log_folder
 from timesink.formats.file_names import (
     Folder,
     folder_of,
@@ -543,8 +544,10 @@ class Input:
 
     @cached_property
     def exported(self) -> Path | None:
-        """The folder of Parquet tables, where it is one: there is nothing to look for."""
-        return self.place if isinstance(self.place, Path) and is_folder(self.place) else None
+        """The folder of Parquet tables, or of logs of collectives: there is nothing to look for."""
+        if not isinstance(self.place, Path) or not self.place.is_dir():
+            return None
+        return self.place if is_folder(self.place) or is_log_folder(self.place) else None
 
     @cached_property
     def every_recording(self) -> list[Recording]:

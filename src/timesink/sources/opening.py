@@ -24,6 +24,7 @@ from timesink.formats.chrome.decoder_crew import WORTH_A_WORKER, DecoderCrew
 from timesink.formats.file_names import rank_in_name
 from timesink.formats.read_options import IsChosen, Progress, ReadOptions
 from timesink.formats.source_file import open_source, read_trace
+from timesink.formats.stored_names import is_folder
 from timesink.runtime.workers import Workers, usable_cores
 from timesink.sources.cache import Cache, return_free_memory, save_in_background, wait_until_saved
 from timesink.sources.discovery import Input, input_of
@@ -63,11 +64,20 @@ def open_trace(
     """
     chosen = input_of(path, worker=worker, span=span, rank=rank)
     if chosen.exported is not None:
-        from timesink.formats.parquet_folder import read_folder  # noqa: PLC0415 - start-up time
-
-        return read_folder(chosen.exported)
+        return _read_folder(chosen.exported)
     store = Cache.default() if cache else None
     return open_recording(chosen.recording, store, jobs=jobs, progress=progress)
+
+
+def _read_folder(folder: Path) -> Trace:
+    """A folder that is one trace as a whole: tables, or logs of collectives."""
+    if is_folder(folder):
+        from timesink.formats.parquet_folder import read_folder  # noqa: PLC0415 - start-up time
+
+        return read_folder(folder)
+    from timesink.formats.collective_logs.folder import read_log_folder  # noqa: PLC0415
+
+    return read_log_folder(folder)
 
 
 @dataclass(frozen=True, slots=True)
