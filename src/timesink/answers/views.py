@@ -66,6 +66,10 @@ NO_MEMORY_STEPS = Absent(
 NO_GROWTH = Absent("live memory does not grow between two steps")
 NO_UNFREED = Absent("everything that was allocated in the history of a snapshot was given back")
 NO_FAILURES = Absent("no allocation of a memory snapshot failed")
+NO_LOG = Absent(
+    "there is no log of collectives",
+    "give flight-recorder dumps of PyTorch, or logs of the NCCL Inspector",
+)
 NO_MODULES = Absent("no modules were recorded", "profile with with_stack=True")
 NO_PYTHON = Absent("no Python functions were recorded", NO_MODULES.hint)
 NO_COMMUNICATION = Absent("no communication was recorded", "give the folder of all ranks")

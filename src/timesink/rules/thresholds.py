@@ -190,3 +190,18 @@ class MemoryLimits(Limits):
     """Reserved bytes in used segments that nothing uses, at least."""
     min_free_share = 0.15
     """The same as a part of what is reserved."""
+
+
+class CollectiveLogLimits(Limits):
+    """`rules.collective_log`."""
+
+    min_ranks = 1
+    """Ranks that wait in a collective from which on it hangs."""
+    min_collectives = 10
+    """Collectives of a group: of fewer, who is last is chance."""
+    min_share_last = 0.6
+    """Part of the collectives that one rank enters last; chance gives one of eight an eighth."""
+    min_wait_ns = 200_000
+    """Nanoseconds (median) that others wait; clocks of hosts agree to about so much."""
+    min_wait_share = 0.1
+    """The same as a part of how long the collective takes."""

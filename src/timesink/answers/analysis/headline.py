@@ -35,6 +35,7 @@ from timesink.analyses.work.efficiency import (
     operator_efficiency,
 )
 from timesink.analyses.work.steps import BEYOND, MATRIX, MEMORY, VECTOR, StepEfficiency
+from timesink.answers.analysis.collective_log import log_headline
 from timesink.answers.analysis.memory import memory_headline
 from timesink.answers.tables import microseconds, percent, view_rows
 from timesink.model import units
@@ -102,6 +103,8 @@ def headline(
     """
     if trace.has_only_memory:
         return memory_headline(trace, find_all(trace) if findings is None else findings)
+    if trace.has_only_collectives:
+        return log_headline(trace, find_all(trace) if findings is None else findings)
     average, unfit = average_step(trace), recording_fitness(trace).against(IDLE)
     if no_answer := _no_answer(trace, average, unfit):
         return no_answer

@@ -419,7 +419,10 @@ class Analysis:
             "kernels": sections.kernels(trace),
             "memory": sections.memory(trace),
             "modules": sections.modules(self.table("modules")),
-            "distributed": sections.distributed_values(trace, self.ranks),
+            "distributed": {
+                **sections.distributed_values(trace, self.ranks),
+                **sections.log_values(trace),
+            },
             "findings": [FindingJson.of(finding) for finding in self.findings],
             "clock": self._clock_values(),
             "own": None if timeline is trace else self._on_own_clock(timeline),

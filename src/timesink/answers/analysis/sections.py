@@ -127,6 +127,7 @@ Row: TypeAlias = dict[str, Any]
 CURVE_POINTS = 1000
 LAUNCH_ROWS = 200
 SNAPSHOT_ROWS = 200
+LOG_ROWS = 10_000
 
 
 def source(trace: Trace, path: str, ranks: RankSet | None, notes: Sequence[str]) -> dict[str, Any]:
@@ -293,6 +294,19 @@ def memory(trace: Trace) -> dict[str, Any]:
         "operators": view_rows("memory", trace),
         "live_at_peak": view_rows("memory-live", trace),
         "curve": to_rows(curve),
+    }
+
+
+def log_values(trace: Trace) -> dict[str, Any]:
+    """What logs of collectives say; nothing where there are none."""
+    if not trace.has_only_collectives:
+        return {}
+    return {
+        "log": {
+            "ranks": view_rows("collective-log-ranks", trace),
+            "sizes": view_rows("collective-log-sizes", trace, LAUNCH_ROWS),
+            "calls": view_rows("collective-log", trace, LOG_ROWS),
+        }
     }
 
 
