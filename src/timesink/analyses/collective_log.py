@@ -57,6 +57,8 @@ def _members(calls: pl.DataFrame) -> pl.DataFrame:
 def collective_log(trace: Trace) -> pl.DataFrame:
     """A row for each collective of each group: who entered it, how far it is, how long it took.
 
+    Those that are not complete come first, then all by group and number.
+
     >>> import timesink
     >>> collective_log(timesink.open(timesink.sample())).height
     0
@@ -82,7 +84,8 @@ def collective_log(trace: Trace) -> pl.DataFrame:
             bus_bytes_per_s=pl.col("bus_bytes_per_s").median(),
         )
         .join(_members(calls), on="group", how="left")
-        .sort(*_KEYS)
+        .with_columns(is_whole=pl.col("completed") >= pl.col("expected").list.len())
+        .sort("is_whole", *_KEYS)
     )
     missing = pl.col("expected").list.set_difference("present").list.sort()
     return rows.with_columns(

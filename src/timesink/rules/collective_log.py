@@ -124,7 +124,7 @@ def late_rank(trace: Trace) -> list[RunFinding]:
                     evidence=(
                         Evidence(
                             "rank",
-                            f"rank {rank}",
+                            str(rank),
                             numbers={"wait_us": wait_ns / 1000, "last": many, "of": known.height},
                         ),
                     ),

@@ -111,6 +111,7 @@ def fragmented_memory(trace: Trace) -> list[RunFinding]:
                 f"{units.brief_bytes(stuck)} of {units.brief_bytes(reserved)} that the allocator "
                 f"reserves on {device} ({units.share(stuck, reserved)}) is free and lies between "
                 f"used blocks; the largest free block has {units.brief_bytes(largest)}.",
+                least_severity="medium",
                 evidence=(
                     Evidence(
                         "device",
