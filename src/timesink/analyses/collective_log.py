@@ -1,4 +1,4 @@
-"""Collectives that ranks wrote down without a profiler: who entered which, who is missing or late."""
+"""Collectives that ranks logged without a profiler: who entered which, who is missing or late."""
 
 from __future__ import annotations
 
@@ -101,16 +101,14 @@ def collective_log(trace: Trace) -> pl.DataFrame:
 
 
 def log_by_rank(trace: Trace) -> pl.DataFrame:
-    """A row for each rank and group: how far it came, and how late it enters what others wait in."""
+    """A row for each rank and group: how far it came, and how late it enters collectives."""
     calls = logged_calls(trace)
     grouped = calls.filter(~pl.col("is_p2p") & pl.col("sequence").is_not_null())
     entered = pl.col("created_ts_ns")
     late = (entered - entered.min().over(*_KEYS)).alias("late_ns")
     waited = (pl.col("dur_ns") - pl.col("dur_ns").min().over(*_KEYS)).alias("waited_ns")
     several = pl.len().over(*_KEYS) > 1
-    timed = grouped.with_columns(
-        pl.when(several).then(late), pl.when(several).then(waited)
-    )
+    timed = grouped.with_columns(pl.when(several).then(late), pl.when(several).then(waited))
     return (
         timed.group_by("group", pl.col("who").alias("rank"))
         .agg(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 import msgspec
@@ -91,10 +91,7 @@ def flame_graph(trace: Trace, measure: str, by: str = STACK) -> FlameGraph:
         )
     if measure == MEMORY:
         return FlameGraph(measure, _memory(trace, by))
-    if by == MODULE:
-        stack_of_node = _module_stacks(trace)
-    else:
-        stack_of_node = _call_stacks(trace)
+    stack_of_node = _module_stacks(trace) if by == MODULE else _call_stacks(trace)
     make = _host if measure == HOST else _device
     return FlameGraph(measure, make(trace, stack_of_node))
 
@@ -171,20 +168,22 @@ def _host(trace: Trace, stacks: _Stacks) -> dict[StackFrames, int]:
         return dict(weights)
     operator = np.where(forest.is_operator, forest.name, len(forest.names))
     names = [*map(_label, forest.names), "[other calls]"]
-    for values, leaf in ((times.host_self, None), (runtime, RUNTIME)):
-        _add_pairs(weights, stacks, operator, names, np.where(shown, values, 0), leaf)
+    of_runtime = [RUNTIME] * len(names)
+    for values, labels in ((times.host_self, names), (runtime, of_runtime)):
+        own = np.where(shown, values, 0)
+        _add_pairs(weights, stacks, code=operator, values=own, names=labels)
     return dict(weights)
 
 
 def _add_pairs(
     weights: defaultdict[StackFrames, int],
     stacks: _Stacks,
+    *,
     code: Ints,
-    names: list[str],
     values: Ints,
-    leaf: str | None,
+    names: Sequence[str],
 ) -> None:
-    """Add values by stack and name, or by stack and one name for all."""
+    """Add values by stack and name."""
     frame = (
         pl.DataFrame({"stack": stacks.number, "name": code, "value": values})
         .filter(pl.col("value") > 0)
@@ -193,7 +192,7 @@ def _add_pairs(
     )
     for stack, name, value in frame.iter_rows():
         path = stacks.frames[stack] if stack >= 0 else (OUTSIDE,)
-        weights[(*path, leaf or names[name])] += int(value)
+        weights[(*path, names[name])] += int(value)
 
 
 def _device(trace: Trace, stacks: _Stacks) -> dict[StackFrames, int]:

@@ -1,4 +1,4 @@
-"""What `timesink info` says of files without a timeline: memory snapshots and logs of collectives."""
+"""What `timesink info` says of memory snapshots and of logs of collectives."""
 
 from __future__ import annotations
 
@@ -50,7 +50,9 @@ def untimed_facts(trace: TraceInfo) -> list[tuple[str, str]]:
             ("see", "timesink analyze, its tables with --view memory-stacks, memory-unfreed, ..."),
         ]
     else:
-        ranks = extra.get("ranks") or ([] if about.distributed.rank is None else [about.distributed.rank])
+        ranks = extra.get("ranks") or (
+            [] if about.distributed.rank is None else [about.distributed.rank]
+        )
         facts += [
             ("ranks", units.join_names([str(rank) for rank in ranks])),
             ("world size", str(about.distributed.world_size or "")),
@@ -62,7 +64,9 @@ def untimed_facts(trace: TraceInfo) -> list[tuple[str, str]]:
 
 
 def _settings(settings: Mapping[str, object]) -> str:
-    text = ", ".join(f"{key}={value}" for key, value in settings.items() if value not in (False, 0, ""))
+    text = ", ".join(
+        f"{key}={value}" for key, value in settings.items() if value not in (False, 0, "")
+    )
     return text[:300]
 
 

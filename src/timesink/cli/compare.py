@@ -27,8 +27,8 @@ from typing import TYPE_CHECKING, TextIO
 
 from timesink.answers.comparison.naming import pair_title
 from timesink.cli import outputs
-from timesink.cli.compare_snapshots import run_snapshots, snapshot_paths
 from timesink.cli.command_line import print_stderr
+from timesink.cli.compare_snapshots import run_snapshots, snapshot_paths
 from timesink.cli.options import (
     add_cycle_options,
     add_cycle_type,

@@ -40,13 +40,13 @@ class FlameProfile(msgspec.Struct, frozen=True):
 
 
 def write_flame(profiles: Sequence[FlameProfile], title: str, form: str, path: Path) -> int:
-    """Write graphs in one of `FORMATS`; how many stacks there are.
+    r"""Write graphs in one of `FORMATS`; how many stacks there are.
 
     >>> import pathlib, tempfile
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "flame.txt"
     >>> profile = FlameProfile("device time", "nanoseconds", {("step", "mm"): 7})
     >>> write_flame([profile], "run", "collapsed", file), file.read_text()
-    (1, 'step;mm 7\\n')
+    (1, 'step;mm 7\n')
     """
     if form == COLLAPSED:
         content = collapsed(profiles).encode()
@@ -69,11 +69,11 @@ def _stacks(profile: FlameProfile) -> Iterable[Stack]:
 
 
 def collapsed(profiles: Sequence[FlameProfile]) -> str:
-    """A line per stack: frames with `;` between, and its weight; of two runs both, the base first.
+    r"""A line per stack: frames with `;` between, and its weight; of two runs both, the base first.
 
     >>> profile = FlameProfile("host", "nanoseconds", {("a", "b"): 2}, base={("a",): 3})
     >>> collapsed([profile])
-    'a 3 0\\na;b 0 2\\n'
+    'a 3 0\na;b 0 2\n'
     """
     if len(profiles) != 1:
         raise UsageError("collapsed stacks hold one graph", "choose it with --measure")
@@ -111,7 +111,7 @@ def speedscope(profiles: Sequence[FlameProfile], title: str) -> dict[str, Any]:
 
 
 def _with_difference(profile: FlameProfile) -> Iterable[FlameProfile]:
-    """Weights are never below zero there: what is more and what is less are profiles of their own."""
+    """Weights are never below zero there: more and less are profiles of their own."""
     if profile.base is None:
         return [profile]
     change = _change(profile)
@@ -164,12 +164,12 @@ _MASK = (1 << 64) - 1
 
 
 def pprof(profiles: Sequence[FlameProfile], title: str) -> bytes:
-    """A profile of pprof, not packed: one sample per stack, with a value for each graph.
+    r"""A profile of pprof, not packed: one sample per stack, with a value for each graph.
 
     Of two runs the values are what the new one has more; less is below zero.
 
     >>> pprof([FlameProfile("host", "nanoseconds", {("a",): 3})], "run")[:2]
-    b'\\n\\x04'
+    b'\n\\x04'
     """
     texts = {"": 0}
 

@@ -29,6 +29,8 @@ MAX_TEXT_BYTES = 16 * 1024 * 1024
 """Of one text; the longest in snapshots are names of C++ functions, some kilobytes."""
 MAX_NUMBER_BYTES = 16
 """Of a whole number: addresses take nine."""
+MAX_PROTOCOL = 5
+"""Of pickles: the newest that there is."""
 MAX_MEMO = 1 << 28
 """Values that can be referred to again; more fit no machine."""
 MAX_LINE = 1024
@@ -299,16 +301,16 @@ class Interpreter:
         self._blocks = source.blocks(self._damage)
         self._data, self._place = b"", 0
         self._drain = drain
-        self._memo: dict[int, Any] = {}
+        self.memo: dict[int, Any] = {}
         self.stack: Stack = [[]]
 
     def run(self) -> Any:
         """The value that the pickle ends with."""
         steps = 0
         while True:
-            code = self._read(1)[0]
+            code = self.take(1)[0]
             if code == _STOP:
-                return self._pop()
+                return self.pop()
             act = _ACTS.get(code)
             if act is None:
                 raise self._refusal(code)
@@ -322,7 +324,7 @@ class Interpreter:
 
     # what instructions are made of
 
-    def _read(self, size: int) -> bytes:
+    def take(self, size: int) -> bytes:
         end = self._place + size
         if end > len(self._data):
             self._fill(size)
@@ -343,75 +345,75 @@ class Interpreter:
             have += len(block)
         self._data, self._place = b"".join(parts), 0
 
-    def _number(self, size: int, *, signed: bool = False) -> int:
-        return int.from_bytes(self._read(size), "little", signed=signed)
+    def number(self, size: int, *, signed: bool = False) -> int:
+        return int.from_bytes(self.take(size), "little", signed=signed)
 
-    def _line(self) -> str:
+    def line(self) -> str:
         line = bytearray()
-        while (byte := self._read(1)) != b"\n":
+        while (byte := self.take(1)) != b"\n":
             line += byte
             if len(line) > MAX_LINE:
                 raise self._broken("a line is too long")
         return line.decode("latin-1")
 
-    def _push(self, value: Any) -> None:
+    def push(self, value: Any) -> None:
         self.stack[-1].append(value)
 
-    def _pop(self) -> Any:
+    def pop(self) -> Any:
         if not self.stack[-1]:
             raise self._broken("a value is missing")
         return self.stack[-1].pop()
 
-    def _top(self, kind: type) -> Any:
+    def top(self, kind: type) -> Any:
         value = self.stack[-1][-1] if self.stack[-1] else None
         if not isinstance(value, kind):
             raise self._broken(f"a {kind.__name__} is missing")
         return value
 
-    def _mark(self) -> None:
+    def mark(self) -> None:
         if len(self.stack) > MAX_DEPTH:
             raise self._broken("values are nested too deeply")
         self.stack.append([])
 
-    def _close(self) -> list[Any]:
+    def close(self) -> list[Any]:
         """The values since the last mark."""
         if len(self.stack) == 1:
             raise self._broken("a mark is missing")
         return self.stack.pop()
 
-    def _text(self, length: int) -> None:
+    def push_text(self, length: int) -> None:
         if length > MAX_TEXT_BYTES:
             raise self._broken(f"a text of {length} bytes")
-        self._push(self._read(length).decode("utf-8", "surrogatepass"))
+        self.push(self.take(length).decode("utf-8", "surrogatepass"))
 
-    def _bytes(self, length: int) -> None:
+    def push_bytes(self, length: int) -> None:
         if length > MAX_TEXT_BYTES:
             raise self._broken(f"a value of {length} bytes")
-        self._push(self._read(length))
+        self.push(self.take(length))
 
-    def _long(self, length: int) -> None:
+    def push_long(self, length: int) -> None:
         if length > MAX_NUMBER_BYTES:
             raise self._broken(f"a number of {length} bytes")
-        self._push(self._number(length, signed=True))
+        self.push(self.number(length, signed=True))
 
-    def _put(self, place: int) -> None:
+    def put(self, place: int) -> None:
         if not self.stack[-1] or not 0 <= place < MAX_MEMO:
             raise self._broken("a reference is out of range")
-        self._memo[place] = self.stack[-1][-1]
+        self.memo[place] = self.stack[-1][-1]
 
-    def _get(self, place: int) -> None:
-        if place not in self._memo:
+    def recall(self, place: int) -> None:
+        if place not in self.memo:
             raise self._broken("a reference leads nowhere")
-        self._push(self._memo[place])
+        self.push(self.memo[place])
 
-    def _tuple(self, size: int) -> None:
+    def push_tuple(self, size: int) -> None:
         values = self.stack[-1][-size:]
         if len(values) < size:
             raise self._broken("a value is missing")
         self.stack[-1][-size:] = [tuple(values)]
 
-    def _set_items(self, items: list[Any]) -> None:
-        target = self._top(dict)
+    def set_items(self, items: list[Any]) -> None:
+        target = self.top(dict)
         if len(items) % 2:
             raise self._broken("a key has no value")
         for key in items[::2]:
@@ -419,19 +421,19 @@ class Interpreter:
                 raise self._broken("a key is no text and no number")
         target.update(zip(items[::2], items[1::2], strict=True))
 
-    def _append(self, values: list[Any]) -> None:
-        self._top(list).extend(values)
+    def extend(self, values: list[Any]) -> None:
+        self.top(list).extend(values)
 
-    def _pair(self) -> list[Any]:
-        value = self._pop()
-        return [self._pop(), value]
+    def pair(self) -> list[Any]:
+        value = self.pop()
+        return [self.pop(), value]
 
-    def _int_line(self) -> None:
-        line = self._line()
-        self._push({"00": False, "01": True}[line] if line in {"00", "01"} else int(line))
+    def push_int(self) -> None:
+        line = self.line()
+        self.push({"00": False, "01": True}[line] if line in {"00", "01"} else int(line))
 
-    def _long_line(self) -> None:
-        self._push(int(self._line().removesuffix("L")))
+    def push_long_line(self) -> None:
+        self.push(int(self.line().removesuffix("L")))
 
     def _refusal(self, code: int) -> UnreadableError:
         asks = _ASKS.get(code)
@@ -452,71 +454,89 @@ _Act: TypeAlias = Callable[[Interpreter], None]
 
 
 def _float(reader: Interpreter) -> None:
-    reader._push(struct.unpack(">d", reader._read(8))[0])  # noqa: SLF001 - its instructions
+    reader.push(struct.unpack(">d", reader.take(8))[0])
+
+
+def _protocol(reader: Interpreter) -> None:
+    if reader.number(1) > MAX_PROTOCOL:
+        msg = "its protocol is newer than Python's"
+        raise ValueError(msg)
+
+
+def _frame(reader: Interpreter) -> None:
+    reader.take(8)
+
+
+def _drop(reader: Interpreter) -> None:
+    reader.pop()
+
+
+def _drop_all(reader: Interpreter) -> None:
+    reader.close()
 
 
 def _duplicate(reader: Interpreter) -> None:
-    reader._push(reader._top(object))  # noqa: SLF001 - as above
+    reader.push(reader.top(object))
 
 
 def _acts() -> Mapping[int, _Act]:
     """What each instruction does; those that are not here are refused."""
     i = Interpreter
     acts: dict[str, _Act] = {
-        "\x80": lambda r: None if r._number(1) <= 5 else r._get(-1),
-        "\x95": lambda r: None if r._read(8) else None,
-        "(": i._mark,
-        "0": lambda r: None if r._pop() is None else None,
-        "1": lambda r: None if r._close() is None else None,
+        "\x80": _protocol,
+        "\x95": _frame,
+        "(": i.mark,
+        "0": _drop,
+        "1": _drop_all,
         "2": _duplicate,
-        "N": lambda r: r._push(None),
-        "\x88": lambda r: r._push(True),
-        "\x89": lambda r: r._push(False),
-        "}": lambda r: r._push({}),
-        "]": lambda r: r._push([]),
-        ")": lambda r: r._push(()),
-        "d": lambda r: _dictionary(r, r._close()),
-        "l": lambda r: r._push(r._close()),
-        "t": lambda r: r._push(tuple(r._close())),
-        "\x85": lambda r: r._tuple(1),
-        "\x86": lambda r: r._tuple(2),
-        "\x87": lambda r: r._tuple(3),
-        "u": lambda r: r._set_items(r._close()),
-        "s": lambda r: r._set_items(r._pair()),
-        "e": lambda r: r._append(r._close()),
-        "a": lambda r: r._append([r._pop()]),
-        "K": lambda r: r._push(r._number(1)),
-        "M": lambda r: r._push(r._number(2)),
-        "J": lambda r: r._push(r._number(4, signed=True)),
-        "\x8a": lambda r: r._long(r._number(1)),
-        "\x8b": lambda r: r._long(r._number(4)),
+        "N": lambda r: r.push(None),
+        "\x88": lambda r: r.push(True),
+        "\x89": lambda r: r.push(False),
+        "}": lambda r: r.push({}),
+        "]": lambda r: r.push([]),
+        ")": lambda r: r.push(()),
+        "d": lambda r: _dictionary(r, r.close()),
+        "l": lambda r: r.push(r.close()),
+        "t": lambda r: r.push(tuple(r.close())),
+        "\x85": lambda r: r.push_tuple(1),
+        "\x86": lambda r: r.push_tuple(2),
+        "\x87": lambda r: r.push_tuple(3),
+        "u": lambda r: r.set_items(r.close()),
+        "s": lambda r: r.set_items(r.pair()),
+        "e": lambda r: r.extend(r.close()),
+        "a": lambda r: r.extend([r.pop()]),
+        "K": lambda r: r.push(r.number(1)),
+        "M": lambda r: r.push(r.number(2)),
+        "J": lambda r: r.push(r.number(4, signed=True)),
+        "\x8a": lambda r: r.push_long(r.number(1)),
+        "\x8b": lambda r: r.push_long(r.number(4)),
         "G": _float,
-        "F": lambda r: r._push(float(r._line())),
-        "I": i._int_line,
-        "L": i._long_line,
-        "\x8c": lambda r: r._text(r._number(1)),
-        "X": lambda r: r._text(r._number(4)),
-        "\x8d": lambda r: r._text(r._number(8)),
-        "C": lambda r: r._bytes(r._number(1)),
-        "B": lambda r: r._bytes(r._number(4)),
-        "\x8e": lambda r: r._bytes(r._number(8)),
-        "\x96": lambda r: r._bytes(r._number(8)),
-        "U": lambda r: r._bytes(r._number(1)),
-        "T": lambda r: r._bytes(r._number(4)),
-        "\x94": lambda r: r._put(len(r._memo)),
-        "q": lambda r: r._put(r._number(1)),
-        "r": lambda r: r._put(r._number(4)),
-        "p": lambda r: r._put(int(r._line())),
-        "h": lambda r: r._get(r._number(1)),
-        "j": lambda r: r._get(r._number(4)),
-        "g": lambda r: r._get(int(r._line())),
+        "F": lambda r: r.push(float(r.line())),
+        "I": i.push_int,
+        "L": i.push_long_line,
+        "\x8c": lambda r: r.push_text(r.number(1)),
+        "X": lambda r: r.push_text(r.number(4)),
+        "\x8d": lambda r: r.push_text(r.number(8)),
+        "C": lambda r: r.push_bytes(r.number(1)),
+        "B": lambda r: r.push_bytes(r.number(4)),
+        "\x8e": lambda r: r.push_bytes(r.number(8)),
+        "\x96": lambda r: r.push_bytes(r.number(8)),
+        "U": lambda r: r.push_bytes(r.number(1)),
+        "T": lambda r: r.push_bytes(r.number(4)),
+        "\x94": lambda r: r.put(len(r.memo)),
+        "q": lambda r: r.put(r.number(1)),
+        "r": lambda r: r.put(r.number(4)),
+        "p": lambda r: r.put(int(r.line())),
+        "h": lambda r: r.recall(r.number(1)),
+        "j": lambda r: r.recall(r.number(4)),
+        "g": lambda r: r.recall(int(r.line())),
     }
     return {ord(code): act for code, act in acts.items()}
 
 
 def _dictionary(reader: Interpreter, items: list[Any]) -> None:
-    reader._push({})  # noqa: SLF001 - as above
-    reader._set_items(items)  # noqa: SLF001
+    reader.push({})
+    reader.set_items(items)
 
 
 _ACTS = _acts()

@@ -1,4 +1,4 @@
-"""What logs of collectives show: ranks that are missing, that disagree, and that others wait for."""
+"""What logs of collectives show: ranks that are missing, that disagree, that others wait for."""
 
 from __future__ import annotations
 
@@ -110,7 +110,9 @@ def late_rank(trace: Trace) -> list[RunFinding]:
             rank, many, wait_ns = counts.sort("many", column, descending=[True, False]).row(0)
             share = many / known.height
             length = float(known["dur_ns"].median() or 0)
-            least = max(CollectiveLogLimits.min_wait_ns, CollectiveLogLimits.min_wait_share * length)
+            least = max(
+                CollectiveLogLimits.min_wait_ns, CollectiveLogLimits.min_wait_share * length
+            )
             if share < CollectiveLogLimits.min_share_last or wait_ns < least:
                 continue
             last = f"{units.share(many, known.height)} of {known.height} collectives of {group}"

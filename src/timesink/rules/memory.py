@@ -20,7 +20,7 @@ _MAX_PLACES = 3
 
 
 def failed_allocation(trace: Trace) -> list[RunFinding]:
-    """An allocation that failed: how much was asked for, and what was reserved and free meanwhile."""
+    """An allocation that failed: how much was asked for, and what was reserved and free."""
     if not trace.has_snapshot:
         return []
     failures = failed_allocations(trace)
@@ -84,7 +84,9 @@ def growing_memory(trace: Trace) -> list[RunFinding]:
                 evidence=(
                     Evidence("device", str(device), numbers={"growth_bytes_per_step": median}),
                     *(
-                        Evidence("place", place or "unknown", numbers={"kept_bytes": size, "blocks": n})
+                        Evidence(
+                            "place", place or "unknown", numbers={"kept_bytes": size, "blocks": n}
+                        )
                         for place, size, n in places
                     ),
                 ),
@@ -126,5 +128,3 @@ def fragmented_memory(trace: Trace) -> list[RunFinding]:
             )
         )
     return findings
-
-

@@ -146,7 +146,7 @@ def _recorded_in(folder: Path) -> list[Path]:
 
 
 def _snapshots_in(folder: Path) -> list[Path]:
-    """Memory snapshots of a folder without traces; beside a trace they are part of its recording."""
+    """Memory snapshots of a folder without traces; beside a trace they are part of it."""
     named = (file for file in sorted(folder.iterdir()) if is_named_as_snapshot(file.name))
     return [file for file in named if file.is_file() and is_snapshot_file(file)]
 

@@ -96,7 +96,7 @@ def _clock(run: RecordedRun) -> Iterator[HealthEntry]:
 
 _OF_SNAPSHOT = ("out_of_memory", "annotations", "allocator_settings")
 _AWAY_NS = 3_600 * 10**9
-"""An hour: a snapshot that ends longer before a recording, or begins after it, is of another run."""
+"""An hour: a snapshot that ends longer before a recording is of another run."""
 
 
 def with_snapshot(trace: Trace, file: Path) -> Trace:

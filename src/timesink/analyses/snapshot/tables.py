@@ -199,7 +199,7 @@ def memory_step_bounds(trace: Trace) -> pl.DataFrame:
 
 
 def _optimizer_steps(trace: Trace) -> list[tuple[str, int, int]]:
-    """Each pass of the optimizer ends a step; the one that is running at the end is not complete."""
+    """Each pass of the optimizer ends a step; what runs at the end is not complete."""
     blocks = snapshot_blocks(trace).filter(pl.col("begin") >= 0)
     if blocks.is_empty():
         return []
@@ -222,7 +222,7 @@ def _optimizer_steps(trace: Trace) -> list[tuple[str, int, int]]:
 
 
 def memory_by_step(trace: Trace) -> pl.DataFrame:
-    """The peak of each step, what is live at its ends, and the module that holds most at its peak."""
+    """The peak of each step, what is live at its ends, and the module that holds most then."""
     bounds = memory_step_bounds(trace)
     rows = []
     for (name,), blocks in _by_device(trace):
@@ -244,9 +244,13 @@ def memory_by_step(trace: Trace) -> pl.DataFrame:
                 )
             )
     schema = {
-        "device": pl.String, "step": pl.String, "peak_bytes": pl.Int64, "peak_ts_ns": pl.Int64,
+        "device": pl.String,
+        "step": pl.String,
+        "peak_bytes": pl.Int64,
+        "peak_ts_ns": pl.Int64,
         **dict.fromkeys(("start_bytes", "end_bytes", "growth_bytes"), pl.Int64),
-        "module": pl.String, "module_bytes": pl.Int64,
+        "module": pl.String,
+        "module_bytes": pl.Int64,
     }
     return pl.DataFrame(rows, schema=schema, orient="row")
 

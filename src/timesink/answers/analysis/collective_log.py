@@ -18,7 +18,7 @@ _Maker: TypeAlias = "Callable[[Analysed], SectionResult]"
 
 
 def log_headline(trace: Trace, findings: Sequence[RunFinding]) -> str:
-    """What stands still and who is missing; else how many collectives of how many ranks there are."""
+    """What stands still and who is missing; else how many collectives and ranks there are."""
     log, calls = collective_log(trace), logged_calls(trace)
     ranks = units.count_noun(calls["who"].drop_nulls().n_unique(), "ranks")
     groups = units.count_noun(calls["group"].n_unique(), "groups")

@@ -55,8 +55,10 @@ _Maker: TypeAlias = "Callable[[Analysed], SectionResult]"
 _TITLES: Mapping[str, tuple[str, str]] = {
     "memory-categories": (
         "What memory is for at the peak",
-        "By what allocated it, and what it outlives: activations are taken by the forward pass and "
-        "found by the backward pass, gradients are found by the optimizer.",
+        (
+            "By what allocated it, and what it outlives: activations are taken by the forward "
+            "pass and found by the backward pass, gradients are found by the optimizer."
+        ),
     ),
     "memory-modules": ("Live memory at the peak by module", ""),
     "memory-stacks": ("Live memory at the peak by call stack", ""),

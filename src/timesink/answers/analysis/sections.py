@@ -311,7 +311,7 @@ def log_values(trace: Trace) -> dict[str, Any]:
 
 
 def snapshot_values(trace: Trace) -> dict[str, Any]:
-    """What a memory snapshot says: what is live at the peak, by step, never given back, reserved."""
+    """What a memory snapshot says: live at the peak, by step, never given back, reserved."""
     return {
         "categories": view_rows("memory-categories", trace),
         "modules": view_rows("memory-modules", trace, SNAPSHOT_ROWS),

@@ -180,9 +180,7 @@ def snapshots_gate(
     allowed = next((budget.max_increase for budget in budgets if budget.name == PEAK), None)
     checks = []
     for change in pair.peaks:
-        text = " ".join(
-            filter(None, (peak_sentence(change), growth_sentence(pair, change)))
-        )
+        text = " ".join(filter(None, (peak_sentence(change), growth_sentence(pair, change))))
         fails = False
         if allowed is not None:
             fails = allowed.is_below(change.change_bytes, change.base_bytes)

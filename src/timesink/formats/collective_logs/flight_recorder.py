@@ -1,4 +1,4 @@
-"""Dumps of PyTorch's flight recorder, as pickle or JSON: what each rank enqueued, and how far it is.
+"""Dumps of PyTorch's flight recorder, as pickle or JSON: what a rank enqueued, and how far it is.
 
 A pickle is read by the restricted reader: nothing in it is run.
 """
@@ -101,7 +101,11 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 def _rows(
     dump: Mapping[str, Any], entries: list[Any], rank: int | None, losses: Losses
 ) -> Iterator[CollectiveRow]:
-    groups, statuses, stacks = _mapping(dump.get("pg_config")), _mapping(dump.get("pg_status")), Stacks()
+    groups, statuses, stacks = (
+        _mapping(dump.get("pg_config")),
+        _mapping(dump.get("pg_status")),
+        Stacks(),
+    )
     members = {name: _members(_mapping(about).get("ranks")) for name, about in groups.items()}
     for entry in entries:
         if not isinstance(entry, dict) or not isinstance(entry.get("profiling_name"), str):
@@ -110,7 +114,9 @@ def _rows(
         group = entry.get("process_group")
         named = [short_text(part) for part in group] if isinstance(group, list | tuple) else []
         name, description = [*named, None, None][:2]
-        ranks = members.get(name or "") or (next(iter(members.values())) if len(members) == 1 else [])
+        ranks = members.get(name or "") or (
+            next(iter(members.values())) if len(members) == 1 else []
+        )
         backend, _, operation = entry["profiling_name"].rpartition(":")
         is_p2p = entry.get("is_p2p") is True
         sequence = whole_number(entry.get("p2p_seq_id" if is_p2p else "collective_seq_id"))
@@ -147,7 +153,9 @@ def _rows(
             created_ts_ns=whole_number(entry.get("time_created_ns")) or None,
             started_ts_ns=start,
             completed_ts_ns=end,
-            dur_ns=round(lasted * 1e6) if isinstance(lasted, int | float) and 0 <= lasted < 1e12 else None,
+            dur_ns=round(lasted * 1e6)
+            if isinstance(lasted, int | float) and 0 <= lasted < 1e12
+            else None,
             bytes=_bytes(entry.get("input_sizes"), types),
             sizes=_sizes_text(entry.get("input_sizes")),
             dtype=short_text(types[0]) if isinstance(types, list) and types else None,
@@ -186,7 +194,8 @@ def _sizes_text(sizes: Any) -> str | None:
     if not isinstance(sizes, list | tuple):
         return None
     shapes = [
-        "x".join(str(number) for number in shape[:16]) for shape in sizes[:16]
+        "x".join(str(number) for number in shape[:16])
+        for shape in sizes[:16]
         if isinstance(shape, list | tuple)
     ]
     return " ".join(shapes)[:200] or None

@@ -36,7 +36,7 @@ def read_log_folder(folder: Path) -> Trace:
             unread.append(f"{file.name}: {error}")
     if not traces:
         raise UnreadableError(
-            f"{folder}: no log of collectives can be read ({unread[0] if unread else 'none there'})",
+            f"{folder}: no log of collectives can be read ({''.join(unread[:1])})",
             "give a folder of flight-recorder dumps, or of logs of the NCCL Inspector",
         )
     tables = [trace.collective_calls for trace in traces]

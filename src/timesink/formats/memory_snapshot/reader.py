@@ -69,20 +69,18 @@ def read(source: SourceFile, options: ReadOptions) -> Trace:  # noqa: ARG001 - n
 
 def _failures(collection: Collection, traces: list[Events]) -> list[dict[str, Any]]:
     """Allocations that failed: how much was asked for, how much the device had left."""
-    failures = []
-    for device, trace in enumerate(traces):
-        columns = trace.columns()
-        for row in (columns["action"] == _OOM).nonzero()[0][:MAX_LISTED].tolist():
-            failures.append(
-                {
-                    "device": device,
-                    "ts_ns": int(columns["time_us"][row]) * 1000,
-                    "bytes": int(columns["bytes"][row]),
-                    "device_free_bytes": int(columns["address"][row]),
-                    "call_stack": collection.stacks.texts[int(columns["stack"][row])],
-                }
-            )
-    return failures
+    every = [trace.columns() for trace in traces]
+    return [
+        {
+            "device": device,
+            "ts_ns": int(columns["time_us"][row]) * 1000,
+            "bytes": int(columns["bytes"][row]),
+            "device_free_bytes": int(columns["address"][row]),
+            "call_stack": collection.stacks.texts[int(columns["stack"][row])],
+        }
+        for device, columns in enumerate(every)
+        for row in (columns["action"] == _OOM).nonzero()[0][:MAX_LISTED].tolist()
+    ]
 
 
 def _annotations(value: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -121,8 +121,12 @@ def _held_blocks(collection: Collection) -> pl.DataFrame:
         if state == _LIVE
     ]
     schema = {
-        "device": pl.Int64, "address": pl.UInt64, "bytes": pl.Int64,
-        "requested_bytes": pl.Int64, "stack": pl.Int64, "stream": pl.String,
+        "device": pl.Int64,
+        "address": pl.UInt64,
+        "bytes": pl.Int64,
+        "requested_bytes": pl.Int64,
+        "stack": pl.Int64,
+        "stream": pl.String,
     }
     return pl.DataFrame(rows, schema=schema, orient="row", strict=False)
 
@@ -299,8 +303,7 @@ class _DeviceHistory:
             if segments.height and len(after) and after.min() < 0:
                 self._collection.lose(
                     "memory_contradiction",
-                    f"{name.replace('_', ' ')}: {-after.min()} less than nothing, counted back from "
-                    "the end",
+                    f"{name.replace('_', ' ')}: {-after.min()} below zero, counted back from the end",
                 )
             is_usable = segments.height and (not len(after) or after.min() >= 0)
             totals[name] = pl.Series(after[rows]) if is_usable else pl.lit(None, pl.Int64)
