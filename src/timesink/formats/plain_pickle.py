@@ -155,6 +155,9 @@ def _checked_chunks(source: SourceFile) -> Iterator[tuple[bytes, bool]]:
             end = place if match is None else match.end()
             pieces.append(data[place:end])
             size += end - place
+            if size >= CHUNK_BYTES:
+                yield b"".join(pieces), False
+                pieces, size = [], 0
             if data[end : end + 1] == _PAIR:
                 # The pattern saw its numbers, and not the end: a few such are no danger.
                 pairs += 1
@@ -177,9 +180,6 @@ def _checked_chunks(source: SourceFile) -> Iterator[tuple[bytes, bool]]:
                 return
             place = after
         rest = data[place:]
-        if size >= CHUNK_BYTES:
-            yield b"".join(pieces), False
-            pieces, size = [], 0
     raise _UnusualError
 
 

@@ -39,9 +39,11 @@ def _write(path: Path, content: bytes) -> Path:
 
 @pytest.mark.parametrize("protocol", [2, 3, 4, 5])
 def test_plain_values_are_read(tmp_path: Path, protocol: int):
-    file = _write(tmp_path, pickle.dumps(VALUES, protocol))
-    assert load_plain(open_source(file)) == VALUES
-    assert Interpreter(open_source(file)).run() == VALUES
+    # Protocol 2 writes bytes as a call.
+    values = {key: value for key, value in VALUES.items() if protocol > 2 or key != "bytes"}
+    file = _write(tmp_path, pickle.dumps(values, protocol))
+    assert load_plain(open_source(file)) == values
+    assert Interpreter(open_source(file)).run() == values
 
 
 def test_gzip_is_unpacked(tmp_path: Path):
@@ -116,7 +118,7 @@ BROKEN = {
     "no mark": b"\x80\x04]e.",
     "no value": b"\x80\x04.",
     "a key without value": b"\x80\x04}(K\x01u.",
-    "a tuple as key": b"\x80\x04}(K\x01K\x02\x86K\x03u.",
+    "a tuple as key": b"\x80\x04}(N\x85K\x03u.",
     "a list as key": b"\x80\x04}(]K\x03u.",
     "many marks": b"\x80\x04" + b"(" * 100_000 + b".",
     "an extension": b"\x80\x04\x82\x01.",

@@ -47,7 +47,7 @@ class Events:
 
     def extend(self, rows: Sequence[Event]) -> None:
         """Further events."""
-        for column, values in zip(self._columns, zip(*rows, strict=True), strict=True):
+        for column, values in zip(self._columns, zip(*rows, strict=True), strict=bool(rows)):
             column.extend(values)
 
     def __len__(self) -> int:
