@@ -14,6 +14,10 @@ from timesink.model.recorded_run import RecordedRun
 from timesink.model.schema import TABLES
 
 
+SNAPSHOT = "memory_snapshot"
+"""The format of a memory snapshot; it may hold no block at all."""
+
+
 @dataclass(frozen=True, slots=True)
 class Device:
     """One accelerator listed by the trace."""
@@ -117,7 +121,8 @@ class Trace:
     @property
     def has_snapshot(self) -> bool:
         """Whether it knows single blocks of device memory, as a memory snapshot does."""
-        return self._holds("memory_blocks") or self._holds("memory_segments")
+        is_snapshot = self.metadata.format == SNAPSHOT
+        return is_snapshot or self._holds("memory_blocks") or self._holds("memory_segments")
 
     @property
     def has_only_memory(self) -> bool:

@@ -47,7 +47,7 @@ def memory_headline(trace: Trace, findings: Sequence[RunFinding]) -> str:
     if unused and unused[0] and unused[0] >= _LARGE * size:
         line += f" The allocator holds {units.brief_bytes(unused[0])} more."
     first = findings[0] if findings else None
-    return f"{line} {first.title}: {first.sentence}" if first else line
+    return f"{line} {first.sentence}" if first else line
 
 
 _Maker: TypeAlias = "Callable[[Analysed], SectionResult]"

@@ -14,12 +14,12 @@ from timesink.formats.plain_pickle import load_plain
 from timesink.formats.read_options import ReadOptions
 from timesink.formats.source_file import SourceFile
 from timesink.model.health import HealthEntry
-from timesink.model.trace import Metadata, Trace
+from timesink.model.trace import SNAPSHOT, Metadata, Trace
 from timesink.model.vendors import UNKNOWN
 
 __all__ = ["NAME", "read", "sniff"]
 
-NAME = "memory_snapshot"
+NAME = SNAPSHOT
 MAX_LISTED = 1000
 """Annotations and failures that are listed."""
 _CUDA = 1
