@@ -121,7 +121,9 @@ class Allocator:
         segments = []
         for number, about in enumerate(self._segments):
             start, end = about["address"], about["address"] + about["total_size"]
-            pieces = [(a, *self._live[a], "active_allocated") for a in self._live if start <= a < end]
+            pieces = [
+                (a, *self._live[a], "active_allocated") for a in self._live if start <= a < end
+            ]
             pieces += [(a, size, 0, [], "inactive") for a, size in self._free if start <= a < end]
             blocks = []
             for address, size, requested, frames, state in sorted(pieces, key=lambda p: p[0]):

@@ -118,8 +118,10 @@ def test_the_peak_as_flame_graph(run, base: Path, tmp_path: Path, form: str):
 
 def test_hostile_pickles_are_one_line(decline, tmp_path: Path):
     file = tmp_path / "evil.pickle"
-    file.write_bytes(b"\x80\x04\x95\x20\x00\x00\x00\x00\x00\x00\x00}\x8c\x08segments\x8c\x05posix"
-                     b"\x8c\x06system\x93\x8c\x02ls\x85Rs.")
+    file.write_bytes(
+        b"\x80\x04\x95\x20\x00\x00\x00\x00\x00\x00\x00}\x8c\x08segments\x8c\x05posix"
+        b"\x8c\x06system\x93\x8c\x02ls\x85Rs."
+    )
     message, hint = decline("analyze", file)
     assert "nothing of it was run" in message
     assert "_dump_snapshot" in hint

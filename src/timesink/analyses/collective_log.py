@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 import polars as pl
@@ -49,7 +50,7 @@ def _members(calls: pl.DataFrame) -> pl.DataFrame:
         expected = [int(rank) for rank in ranks.split()] if ranks else list(range(size or 0))
         rows.append((group, expected or seen, seen))
     types = pl.List(pl.Int64)
-    schema = {"group": pl.String, "expected": types, "seen": types}
+    schema: dict[str, Any] = {"group": pl.String, "expected": types, "seen": types}
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 

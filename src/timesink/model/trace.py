@@ -13,7 +13,6 @@ from timesink.model.health import HealthEntry
 from timesink.model.recorded_run import RecordedRun
 from timesink.model.schema import TABLES
 
-
 SNAPSHOT = "memory_snapshot"
 """The format of a memory snapshot; it may hold no block at all."""
 

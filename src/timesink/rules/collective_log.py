@@ -109,7 +109,7 @@ def late_rank(trace: Trace) -> list[RunFinding]:
             counts = known.group_by(column).agg(pl.len().alias("many"), wait.median().alias("wait"))
             rank, many, wait_ns = counts.sort("many", column, descending=[True, False]).row(0)
             share = many / known.height
-            length = float(known["dur_ns"].median() or 0)
+            length = float(known.select(pl.col("dur_ns").median()).item() or 0)
             least = max(
                 CollectiveLogLimits.min_wait_ns, CollectiveLogLimits.min_wait_share * length
             )

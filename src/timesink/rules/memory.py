@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+import polars as pl
+
 from timesink.analyses.snapshot.tables import (
     failed_allocations,
     memory_by_step,
@@ -28,7 +31,7 @@ def failed_allocation(trace: Trace) -> list[RunFinding]:
         return []
     first = failures.row(0, named=True)
     device = first["device"]
-    free = reserved_memory(trace).filter(device=device)["free_bytes"].sum() or 0
+    free = _sum(reserved_memory(trace).filter(device=device), "free_bytes")
     where = f" in {first['place']}" if first["place"] else ""
     return [
         make_finding(
@@ -62,10 +65,10 @@ def growing_memory(trace: Trace) -> list[RunFinding]:
     for (device,), steps in memory_by_step(trace).group_by("device", maintain_order=True):
         # The first steps take what stays: optimizer state, caches, workspaces.
         later = steps[MemoryLimits.warm_up_steps :]
-        growth = later["growth_bytes"]
+        growth = later["growth_bytes"].to_numpy()
         if later.height < MemoryLimits.min_steps or growth.min() <= 0:
             continue
-        median = float(growth.median())
+        median = float(np.median(growth))
         if median < MemoryLimits.min_growth_bytes:
             continue
         mine = kept.filter(
@@ -101,10 +104,9 @@ def fragmented_memory(trace: Trace) -> list[RunFinding]:
         return []
     findings = []
     for (device,), rows in reserved_memory(trace).group_by("device", maintain_order=True):
-        reserved, free = rows["reserved_bytes"].sum(), rows["free_bytes"].sum()
-        largest = rows["largest_free_bytes"].max() or 0
-        empty = rows["empty_segments_bytes"].sum()
-        stuck = free - empty
+        reserved, free = _sum(rows, "reserved_bytes"), _sum(rows, "free_bytes")
+        largest = max(rows["largest_free_bytes"].to_list(), default=0)
+        stuck = free - _sum(rows, "empty_segments_bytes")
         if stuck < MemoryLimits.min_free_bytes or stuck < MemoryLimits.min_free_share * reserved:
             continue
         findings.append(
@@ -128,3 +130,7 @@ def fragmented_memory(trace: Trace) -> list[RunFinding]:
             )
         )
     return findings
+
+
+def _sum(rows: pl.DataFrame, column: str) -> int:
+    return int(rows[column].sum() or 0)

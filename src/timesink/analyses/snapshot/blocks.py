@@ -36,7 +36,7 @@ def snapshot_blocks(trace: Trace) -> pl.DataFrame:
     blocks = trace.lazy("memory_blocks").collect()
     word = device_word(trace)
     places = blocks.select("device_type", "device").unique().sort("device_type", "device")
-    names = {row: memory_device(*row, word) for row in places.rows()}
+    names = {row: memory_device(row[0], row[1], word) for row in places.rows()}
     keys = blocks.select("device_type", "device").rows()
     device = pl.Series("device", [names[key] for key in keys], dtype=pl.String)
     unique = blocks["call_stack"].unique().cast(pl.String).fill_null("").to_list()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 
@@ -115,7 +117,10 @@ def reserved_memory(trace: Trace) -> pl.DataFrame:
     """
     segments = trace.lazy("memory_segments").collect()
     word = device_word(trace)
-    names = [memory_device(*row, word) for row in segments.select("device_type", "device").rows()]
+    names = [
+        memory_device(row[0], row[1], word)
+        for row in segments.select("device_type", "device").rows()
+    ]
     whole_free = pl.col("bytes").filter(pl.col("active_bytes") == 0)
     return (
         segments.with_columns(
@@ -224,7 +229,7 @@ def _optimizer_steps(trace: Trace) -> list[tuple[str, int, int]]:
 def memory_by_step(trace: Trace) -> pl.DataFrame:
     """The peak of each step, what is live at its ends, and the module that holds most then."""
     bounds = memory_step_bounds(trace)
-    rows = []
+    rows: list[tuple[Any, ...]] = []
     for (name,), blocks in _by_device(trace):
         changes = live_changes(blocks)
         seen = changes.filter(pl.col("place") >= 0)
@@ -305,7 +310,7 @@ def memory_growth(trace: Trace) -> pl.DataFrame:
             )
             .sort("growth_bytes", "place", descending=[True, False])
         )
-    columns = {
+    columns: dict[str, Any] = {
         **dict.fromkeys(("device", "from_step", "to_step"), pl.String),
         "category": pl.Enum(CATEGORIES),
         **dict.fromkeys(("place", "module"), pl.String),

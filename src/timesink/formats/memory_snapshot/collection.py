@@ -10,7 +10,7 @@ from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -231,7 +231,7 @@ class Collection:
     def _blocks(self, segment: Mapping[str, Any], blocks: Iterable[Any]) -> Iterable[_Block]:
         """The blocks of a segment; older snapshots do not say where each begins."""
         start = segment.get("address")
-        address = start if _is_count(start) else 0
+        address: int = start if _is_count(start) else 0
         for block in blocks:
             if not isinstance(block, dict) or not _is_count(block.get("size")):
                 self.lose("bad_value", f"a block: {type(block).__name__}")
@@ -242,7 +242,7 @@ class Collection:
             history = block.get("history")
             past = history[0] if isinstance(history, list) and history else None
             past = past if isinstance(past, dict) else {}
-            requested = block.get("requested_size", past.get("real_size", size))
+            requested: Any = block.get("requested_size", past.get("real_size", size))
             yield (
                 *(address, size, requested if _is_count(requested) else size),
                 str(block.get("state")),
@@ -259,6 +259,6 @@ _OF_SEGMENT = (
 )
 
 
-def _is_count(value: Any) -> bool:
+def _is_count(value: Any) -> TypeGuard[int]:
     """Whether a value is a whole number that a column can hold."""
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _LARGEST

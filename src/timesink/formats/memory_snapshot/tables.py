@@ -301,9 +301,10 @@ class _DeviceHistory:
         ):
             after = int(segments[column].sum() or 0) - (changes.sum() - np.cumsum(changes))
             if segments.height and len(after) and after.min() < 0:
+                words = name.replace("_", " ")
                 self._collection.lose(
                     "memory_contradiction",
-                    f"{name.replace('_', ' ')}: {-after.min()} below zero, counted back from the end",
+                    f"{words}: {-after.min()} below zero, counted back from the end",
                 )
             is_usable = segments.height and (not len(after) or after.min() >= 0)
             totals[name] = pl.Series(after[rows]) if is_usable else pl.lit(None, pl.Int64)
