@@ -92,7 +92,7 @@ def test_speedscope_fits_its_schema(profiles: list[FlameProfile]):
     jsonschema.validate(speedscope(profiles, "run"), json.loads(file.read_text()))
 
 
-# -- pprof, by the protobuf library and the published message ---------------------------------------
+# -- pprof, by the protobuf library and the published message --------------------------------------
 
 
 def _profile_message() -> Any:

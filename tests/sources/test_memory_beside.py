@@ -25,9 +25,16 @@ def _event(name: str, start: float, length: float, tid: int, **fields: Any) -> d
 def recording(tmp_path: Path) -> Path:
     """Two steps with a module, on the clock of the snapshot beside them."""
     events = [
-        _event("ProfilerStep#1", 0, 900, 1, cat="user_annotation"),
-        _event("ProfilerStep#2", 900, 4000, 1, cat="user_annotation"),
-        _event("nn.Module: Net_0", 10, 5000, 1, cat="python_function", **{"Python id": 1}),
+        _event("ProfilerStep#1", 0, 600, 1, cat="user_annotation"),
+        _event("ProfilerStep#2", 600, 4400, 1, cat="user_annotation"),
+        _event(
+            "nn.Module: Net_0",
+            10,
+            5000,
+            1,
+            cat="python_function",
+            **{"Python id": 1, "Python module id": 0},
+        ),
         _event("aten::mm", 12, 4900, 1),
     ]
     trace = {"schemaVersion": 1, "baseTimeNanoseconds": 0, "traceEvents": events}
