@@ -74,7 +74,10 @@ def _decoded(line: bytes, losses: Losses) -> Iterator[Any]:
     try:
         yield msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        losses.add("lost_events", text[:80].decode("utf-8", "replace"))
+        # A line that lost its end holds several.
+        losses.add(
+            "lost_events", text[:80].decode("utf-8", "replace"), max(1, text.count(b'"metadata"'))
+        )
 
 
 def _row(value: Any, versions: dict[str, str], losses: Losses) -> CollectiveRow | None:

@@ -60,9 +60,9 @@ class Losses:
         self.count: Counter[str] = Counter()
         self.examples: dict[str, str] = {}
 
-    def add(self, code: str, example: str) -> None:
-        """Count one."""
-        self.count[code] += 1
+    def add(self, code: str, example: str, count: int = 1) -> None:
+        """Count one, or several."""
+        self.count[code] += count
         self.examples.setdefault(code, example[:MAX_TEXT])
 
     @property

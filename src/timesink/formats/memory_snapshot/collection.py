@@ -177,6 +177,9 @@ class Collection:
 
     def finish(self, value: Mapping[str, Any]) -> list[Events]:
         """Take the rest of a snapshot; the events of each device."""
+        for part in ("segments", "device_traces"):
+            if not isinstance(value.get(part), list):
+                self.lose("missing_part", part)
         segments = value.get("segments")
         if isinstance(segments, list):
             self._take_segments(segments)
