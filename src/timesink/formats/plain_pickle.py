@@ -11,10 +11,12 @@ Who reads gigabytes takes finished parts away while the rest is read: a `Drain` 
 
 from __future__ import annotations
 
+import gc
 import pickle
 import re
 import struct
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, TypeAlias
 
 from timesink.errors import UnreadableError
@@ -70,10 +72,23 @@ def load_plain(source: SourceFile, make_drain: Callable[[], Drain | None] = lamb
     >>> load_plain(open_source(file))
     {'segments': [1, 2.5, 'text', None]}
     """
+    with _without_collection():
+        try:
+            return _load_checked(source, make_drain())
+        except _UnusualError:
+            return Interpreter(source, make_drain()).run()
+
+
+@contextmanager
+def _without_collection() -> Iterator[None]:
+    """Millions of values are made and none is in a circle: looking for circles takes longest."""
+    is_on = gc.isenabled()
+    gc.disable()
     try:
-        return _load_checked(source, make_drain())
-    except _UnusualError:
-        return Interpreter(source, make_drain()).run()
+        yield
+    finally:
+        if is_on:
+            gc.enable()
 
 
 # -- the fast way ----------------------------------------------------------------------------------
