@@ -15,7 +15,7 @@ from memory_snapshots import LOGGING, START_US, Allocator, train, write_snapshot
 from timesink.errors import UnreadableError
 from timesink.formats import plain_pickle
 from timesink.formats.memory_snapshot.reader import sniff
-from timesink.formats.source_file import read_trace
+from timesink.formats.readers import read_trace
 from timesink.model.schema import TABLES
 
 
