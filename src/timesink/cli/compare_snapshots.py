@@ -15,8 +15,8 @@ from timesink.formats.small_files import encode_json
 from timesink.formats.source_file import open_source
 
 if TYPE_CHECKING:
-    from timesink.answers.comparison.budget_file import Budget
     from timesink.answers.comparison.gate_result import Gate
+    from timesink.comparison.gate.budget_file import Budget
     from timesink.comparison.snapshots import SnapshotPair
 
 _FORMATS = ("", "text", "md", "json", "html", "csv", "junit")
@@ -99,7 +99,7 @@ def _asked(options: argparse.Namespace) -> str:
 def _budgets(options: argparse.Namespace) -> tuple[Budget, ...]:
     if options.budget is None:
         return ()
-    from timesink.answers.comparison.budget_file import load_budgets  # noqa: PLC0415 - start-up time
+    from timesink.comparison.gate.budget_file import load_budgets  # noqa: PLC0415 - start-up time
 
     return load_budgets(options.budget)
 
@@ -108,9 +108,10 @@ def _give(pair: SnapshotPair, gate: Gate | None, form: str, options: argparse.Na
     if options.screen_only:
         return
     if form == "json":
-        from timesink.answers.comparison.snapshots import snapshots_values  # noqa: PLC0415 - as above
+        from timesink.answers.comparison.snapshots import SnapshotComparisonJson  # noqa: PLC0415
 
-        outputs.give_json(encode_json(snapshots_values(pair, gate)), options.output)
+        answer = SnapshotComparisonJson.of(pair, gate)
+        outputs.give_json(encode_json(answer), options.output)
     elif form == "csv":
         outputs.give_frame(pair.changes("place"), "csv", options.output)
     elif form == "junit" and gate is not None:

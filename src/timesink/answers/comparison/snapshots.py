@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import polars as pl
+from msgspec import UNSET, UnsetType
 
+from timesink.answers.comparison.comparison_json import GateJson
 from timesink.answers.comparison.gate_result import EXACT, Gate
 from timesink.answers.tables import to_rows
 from timesink.answers.views import listed_table
@@ -15,9 +18,10 @@ from timesink.comparison.snapshots import GROUPS, PeakChange, SnapshotPair
 from timesink.model import units
 from timesink.model.findings import GateCheck
 from timesink.output.blocks import Document, Section, Table, Tone
+from timesink.recorder.processes import safe_text
 
 if TYPE_CHECKING:
-    from timesink.answers.comparison.budget_file import Budget
+    from timesink.comparison.gate.budget_file import Budget
 
 SCHEMA = "timesink/memory-comparison/1"
 PEAK = "peak_memory"
@@ -140,29 +144,73 @@ def _ratio(base: int, new: int) -> float | None:
     return 100 * (new / base - 1) if base else None
 
 
-def snapshots_values(pair: SnapshotPair, gate: Gate | None) -> dict[str, Any]:
-    """The whole answer, ready for JSON."""
-    return {
-        "schema": SCHEMA,
-        "headline": headline(pair),
-        "base": pair.paths[0],
-        "new": pair.paths[1],
-        "peaks": [
-            {
-                "device": change.device,
-                "base_bytes": change.base_bytes,
-                "new_bytes": change.new_bytes,
-                "change_bytes": change.change_bytes,
-                "change_pct": _ratio(change.base_bytes, change.new_bytes),
-                "is_change": change.is_change,
-            }
-            for change in pair.peaks
-        ],
-        "reserved_bytes": dict(zip(("base", "new"), pair.reserved, strict=True)),
-        "failures": dict(zip(("base", "new"), pair.failures, strict=True)),
-        "changes": {by: to_rows(pair.changes(by)) for by in GROUPS},
-        "gate": None if gate is None else gate.to_dict(),
-    }
+class PeakChangeJson(msgspec.Struct, frozen=True):
+    """The peaks of one device."""
+
+    device: str
+    base_bytes: int
+    new_bytes: int
+    change_bytes: int
+    change_pct: float | None
+    """None where base has no peak."""
+    is_change: bool
+    """Whether it is more than allocators differ by from run to run."""
+
+
+class SideBytesJson(msgspec.Struct, frozen=True):
+    """A number of bytes, or of failures, of both snapshots."""
+
+    base: int
+    new: int
+
+
+class SnapshotChangesJson(msgspec.Struct, frozen=True):
+    """What is live at the peaks more or less, by what it is for, by module and by place."""
+
+    category: list[dict[str, Any]]
+    module: list[dict[str, Any]]
+    place: list[dict[str, Any]]
+
+
+class SnapshotComparisonJson(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer of `timesink compare` about two memory snapshots."""
+
+    schema: str
+    headline: str
+    base: str
+    new: str
+    peaks: list[PeakChangeJson]
+    reserved_bytes: SideBytesJson
+    """What the allocators held at the end."""
+    failures: SideBytesJson
+    """Allocations that failed."""
+    changes: SnapshotChangesJson
+    gate: GateJson | UnsetType = UNSET
+    """Only of a gate, or with `--fail-on` or `--budget`."""
+
+    @classmethod
+    def of(cls, pair: SnapshotPair, gate: Gate | None) -> SnapshotComparisonJson:
+        return cls(
+            schema=SCHEMA,
+            headline=headline(pair),
+            base=safe_text(pair.paths[0]),
+            new=safe_text(pair.paths[1]),
+            peaks=[
+                PeakChangeJson(
+                    change.device,
+                    change.base_bytes,
+                    change.new_bytes,
+                    change.change_bytes,
+                    _ratio(change.base_bytes, change.new_bytes),
+                    change.is_change,
+                )
+                for change in pair.peaks
+            ],
+            reserved_bytes=SideBytesJson(*pair.reserved),
+            failures=SideBytesJson(*pair.failures),
+            changes=SnapshotChangesJson(*(to_rows(pair.changes(by)) for by in GROUPS)),
+            gate=UNSET if gate is None else GateJson.of(gate),
+        )
 
 
 # -- whether it passes -----------------------------------------------------------------------------
