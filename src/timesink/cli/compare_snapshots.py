@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from timesink.cli import outputs
 from timesink.errors import TimesinkError, UsageError
-from timesink.formats.memory_snapshot.sniffing import sniff
+from timesink.formats.memory_snapshot.signature import sniff
 from timesink.formats.small_files import encode_json
 from timesink.formats.source_file import open_source
 
@@ -76,7 +76,7 @@ def run_snapshots(
     pair = SnapshotPair(base, new, paths)
     gate = None
     if is_gate:
-        from timesink.answers.comparison.snapshots import snapshots_gate  # noqa: PLC0415
+        from timesink.answers.comparison.snapshots import snapshots_gate  # noqa: PLC0415 - as above
 
         gate = snapshots_gate(
             pair, options.fail_on, _budgets(options), options=_asked(options), command=command()
@@ -108,7 +108,7 @@ def _give(pair: SnapshotPair, gate: Gate | None, form: str, options: argparse.Na
     if options.screen_only:
         return
     if form == "json":
-        from timesink.answers.comparison.snapshots import SnapshotComparisonJson  # noqa: PLC0415
+        from timesink.answers.comparison.snapshots import SnapshotComparisonJson  # noqa: PLC0415 - few
 
         answer = SnapshotComparisonJson.of(pair, gate)
         outputs.give_json(encode_json(answer), options.output)
@@ -122,7 +122,7 @@ def _give(pair: SnapshotPair, gate: Gate | None, form: str, options: argparse.Na
 
         outputs.give(gate_xml(gate, datetime.now(), gethostname()), options.output)  # noqa: DTZ005
     else:
-        from timesink.answers.comparison.snapshots import snapshots_document  # noqa: PLC0415
+        from timesink.answers.comparison.snapshots import snapshots_document  # noqa: PLC0415 - few
 
         document = snapshots_document(pair, gate, options.top)
         if form == "html":

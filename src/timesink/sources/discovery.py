@@ -20,7 +20,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from timesink.errors import AmbiguousError, SeveralRunsError, TimesinkError, UnreadableError
-from timesink.formats.collective_logs.sniffing import is_log_folder
+from timesink.formats.collective_logs.signatures import is_log_folder
 from timesink.formats.file_names import (
     Folder,
     folder_of,

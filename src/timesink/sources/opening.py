@@ -76,7 +76,7 @@ def _read_folder(folder: Path) -> Trace:
         from timesink.formats.parquet_folder import read_folder  # noqa: PLC0415 - start-up time
 
         return read_folder(folder)
-    from timesink.formats.collective_logs.folder import read_log_folder  # noqa: PLC0415
+    from timesink.formats.collective_logs.folder import read_log_folder  # noqa: PLC0415 - few
 
     return read_log_folder(folder)
 

@@ -23,8 +23,8 @@ from timesink.formats.collective_logs.rows import (
     short_text,
     whole_number,
 )
-from timesink.formats.collective_logs.sniffing import is_flight_recorder
-from timesink.formats.memory_snapshot.collection import Stacks
+from timesink.formats.collective_logs.signatures import is_flight_recorder
+from timesink.formats.memory_snapshot.collection import StackTable
 from timesink.formats.plain_pickle import is_pickle, load_plain
 from timesink.formats.read_options import ReadOptions
 from timesink.formats.source_file import SourceFile
@@ -104,7 +104,7 @@ def _rows(
     groups, statuses, stacks = (
         _mapping(dump.get("pg_config")),
         _mapping(dump.get("pg_status")),
-        Stacks(),
+        StackTable(),
     )
     members = {name: _members(_mapping(about).get("ranks")) for name, about in groups.items()}
     for entry in entries:

@@ -8,7 +8,7 @@ import polars as pl
 
 from timesink.errors import TimesinkError, UnreadableError
 from timesink.formats.collective_logs import flight_recorder, inspector
-from timesink.formats.collective_logs.sniffing import (
+from timesink.formats.collective_logs.signatures import (
     FLIGHT_RECORDER,
     INSPECTOR,
     MAX_FILES,

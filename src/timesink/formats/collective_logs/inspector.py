@@ -17,7 +17,7 @@ from timesink.formats.collective_logs.rows import (
     short_text,
     whole_number,
 )
-from timesink.formats.collective_logs.sniffing import is_inspector
+from timesink.formats.collective_logs.signatures import is_inspector
 from timesink.formats.read_options import ReadOptions
 from timesink.formats.source_file import SourceFile
 from timesink.model.trace import Trace

@@ -1,4 +1,4 @@
-"""Events, segments and blocks of a snapshot as columns, taken out while the pickle is read.
+"""EventColumns, segments and blocks of a snapshot as columns, taken out while the pickle is read.
 
 An event of a snapshot is a dictionary of a kilobyte, most of it its call stack.  What is taken out
 is emptied, and a stack is left as its number: a reference that comes later finds it there.
@@ -39,7 +39,7 @@ Event: TypeAlias = tuple[int, int, int, int, int, int, int]
 """Action, address, size, stream, microseconds, stack, annotation: numbers of the latter two."""
 
 
-class Events:
+class EventColumns:
     """The events of a device, column by column, in the order they were recorded."""
 
     def __init__(self) -> None:
@@ -76,10 +76,10 @@ class _StackNumber:
         self.number = number
 
 
-class Stacks:
+class StackTable:
     """Call stacks as text, each once; a number for each, 0 for none.
 
-    >>> stacks = Stacks()
+    >>> stacks = StackTable()
     >>> frames = [{"filename": "a.py", "line": 3, "name": "forward"}]
     >>> stacks.number(frames), stacks.number(frames), stacks.texts
     (1, 1, ['', 'a.py(3): forward'])
@@ -154,14 +154,14 @@ class Collection:
     """What a snapshot holds, device by device, and what of it could not be used."""
 
     def __init__(self) -> None:
-        self.stacks = Stacks()
+        self.stacks = StackTable()
         self.segments: list[dict[str, Any]] = []
         """Of each: its numbers, and its blocks as tuples."""
         self.lost: Counter[str] = Counter()
         self.examples: dict[str, str] = {}
         self.annotations: dict[str, int] = {"": 0}
         """What the program said about allocations, with a number for each."""
-        self._events: defaultdict[int, Events] = defaultdict(Events)
+        self._events: defaultdict[int, EventColumns] = defaultdict(EventColumns)
         self._lists: list[Any] = []  # as long as they are here, no other has their number
 
     def drain(self, stack: Stack) -> None:
@@ -175,7 +175,7 @@ class Collection:
                 elif "total_size" in value[0]:
                     self._take_segments(value)
 
-    def finish(self, value: Mapping[str, Any]) -> list[Events]:
+    def finish(self, value: Mapping[str, Any]) -> list[EventColumns]:
         """Take the rest of a snapshot; the events of each device."""
         for part in ("segments", "device_traces"):
             if not isinstance(value.get(part), list):
@@ -191,7 +191,7 @@ class Collection:
                 events.append(self._events[id(trace)])
             else:
                 self.lose("bad_value", f"a list of events is a {type(trace).__name__}")
-                events.append(Events())
+                events.append(EventColumns())
         return events
 
     def lose(self, code: str, example: str, count: int = 1) -> None:

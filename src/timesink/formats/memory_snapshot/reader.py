@@ -7,8 +7,8 @@ from typing import Any
 
 from timesink.errors import UnreadableError
 from timesink.formats.finish import finish_trace
-from timesink.formats.memory_snapshot.collection import ACTIONS, Collection, Events
-from timesink.formats.memory_snapshot.sniffing import sniff
+from timesink.formats.memory_snapshot.collection import ACTIONS, Collection, EventColumns
+from timesink.formats.memory_snapshot.signature import sniff
 from timesink.formats.memory_snapshot.tables import snapshot_tables
 from timesink.formats.plain_pickle import load_plain
 from timesink.formats.read_options import ReadOptions
@@ -67,7 +67,7 @@ def read(source: SourceFile, options: ReadOptions) -> Trace:  # noqa: ARG001 - n
     return finish_trace(metadata, tables, health)
 
 
-def _failures(collection: Collection, traces: list[Events]) -> list[dict[str, Any]]:
+def _failures(collection: Collection, traces: list[EventColumns]) -> list[dict[str, Any]]:
     """Allocations that failed: how much was asked for, how much the device had left."""
     every = [trace.columns() for trace in traces]
     return [

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.formats.memory_snapshot.collection import CODE_OF, Collection, Events
+from timesink.formats.memory_snapshot.collection import CODE_OF, Collection, EventColumns
 
 ROUNDING_BYTES = 512
 """What the allocator rounds requests up to; events have what was asked for, not what was taken."""
@@ -25,7 +25,7 @@ Ints = NDArray[np.int64]
 
 
 def snapshot_tables(
-    collection: Collection, traces: Sequence[Events], device_type: int
+    collection: Collection, traces: Sequence[EventColumns], device_type: int
 ) -> dict[str, pl.DataFrame]:
     """The tables of a snapshot; what does not fit together is counted in the collection."""
     segments = _segment_rows(collection, device_type)
@@ -34,7 +34,7 @@ def snapshot_tables(
     first, memory, blocks = 0, [], []
     total = sum(map(len, traces))
     for device in devices:
-        events = traces[device].columns() if device < len(traces) else Events().columns()
+        events = traces[device].columns() if device < len(traces) else EventColumns().columns()
         of_device = held.filter(pl.col("device") == device)
         part = _DeviceHistory(collection, events, of_device, first, total)
         blocks.append(part.blocks().with_columns(device=pl.lit(device, pl.Int64)))
@@ -135,7 +135,7 @@ def _held_blocks(collection: Collection) -> pl.DataFrame:
 
 
 class _DeviceHistory:
-    """Events of one device, and the blocks that are in use at their end."""
+    """EventColumns of one device, and the blocks that are in use at their end."""
 
     def __init__(
         self,
