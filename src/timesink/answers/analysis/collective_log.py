@@ -1,33 +1,16 @@
-"""What logs of collectives say: the headline, and the sections of their tables."""
+"""What logs of collectives say: the sections of their tables."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
-from timesink.analyses.collective_log import collective_log, logged_calls
-from timesink.model import units
-from timesink.model.findings import RunFinding
-from timesink.model.trace import Trace
 from timesink.output.blocks import Section
 
 if TYPE_CHECKING:
     from timesink.answers.analysis.tables import Analysed, SectionResult
 
 _Maker: TypeAlias = "Callable[[Analysed], SectionResult]"
-
-
-def log_headline(trace: Trace, findings: Sequence[RunFinding]) -> str:
-    """What stands still and who is missing; else how many collectives and ranks there are."""
-    log, calls = collective_log(trace), logged_calls(trace)
-    ranks = units.count_noun(calls["who"].drop_nulls().n_unique(), "ranks")
-    groups = units.count_noun(calls["group"].n_unique(), "groups")
-    many = units.count_noun(log.height, "collectives")
-    text = f"{many} of {groups}, logged by {ranks}"
-    if findings:
-        return f"{findings[0].sentence} ({text}.)"
-    is_open = log.filter(log["completed"] < log["entered"]).height
-    return f"{text}; {units.count(is_open) if is_open else 'none'} did not complete."
 
 
 _TITLES = {

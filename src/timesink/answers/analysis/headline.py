@@ -34,8 +34,7 @@ from timesink.analyses.work.efficiency import (
     operator_efficiency,
 )
 from timesink.analyses.work.steps import MATRIX, MEMORY, VECTOR, StepEfficiency
-from timesink.answers.analysis.collective_log import log_headline
-from timesink.answers.analysis.memory import memory_headline
+from timesink.answers.analysis.untimed_headlines import log_headline, memory_headline
 from timesink.model import units
 from timesink.model.data_files import csv_rows
 from timesink.model.findings import RunFinding
