@@ -182,7 +182,8 @@ def find_recordings(place: Place) -> list[Recording]:
 
 def recordings_in(folder: Path) -> list[Recording]:
     """The traces of exactly this folder, ordered by worker and span; none is no error."""
-    return with_rank_numbers((recording_of(file) for file in traces_in(folder)), stated_rank)
+    files = traces_in(folder) or _snapshots_in(folder)
+    return with_rank_numbers(map(recording_of, files), stated_rank)
 
 
 def told_apart(recordings: Iterable[Recording]) -> list[Recording]:
