@@ -54,8 +54,8 @@ class UnreadableError(TimesinkError):
     def no_trace(cls, folder: Path | str) -> UnreadableError:
         return cls(
             f"{folder}: no trace in this folder",
-            "traces end in .json, .json.gz, .zip or .sqlite, behaviour tables in _perf_data.csv; "
-            "name the file itself otherwise",
+            "traces end in .json, .json.gz, .zip or .sqlite, memory snapshots in .pickle, "
+            "behaviour tables in _perf_data.csv; name the file itself otherwise",
         )
 
     @classmethod

@@ -93,6 +93,30 @@ def _only_counters(trace: Trace) -> Iterator[Reason]:
         )
 
 
+def _only_memory(trace: Trace) -> Iterator[Reason]:
+    """A memory snapshot without a recording beside it."""
+    if trace.has_only_memory:
+        yield Reason(
+            "only_memory",
+            "A memory snapshot holds no calls and no device work.",
+            "Record both at once with  timesink record --with memory-snapshot.",
+            QUESTIONS,
+            is_fatal=True,
+        )
+
+
+def _only_collectives(trace: Trace) -> Iterator[Reason]:
+    """Logs of collectives without a recording beside them."""
+    if trace.has_only_collectives:
+        yield Reason(
+            "only_collectives",
+            "Logs of collectives hold no operators, kernels or steps.",
+            "Record some steps with  timesink record  to see what ranks do between them.",
+            QUESTIONS,
+            is_fatal=True,
+        )
+
+
 def _nothing_recorded(trace: Trace) -> Iterator[Reason]:
     """No call, no device work and no mark of a step."""
     if not _holds_nothing(trace):
@@ -112,7 +136,8 @@ def _nothing_recorded(trace: Trace) -> Iterator[Reason]:
 
 def _holds_nothing(trace: Trace) -> bool:
     """Whether nothing in a recording takes time; what has no timeline is another matter."""
-    is_other = not trace.has_timeline or trace.has_only_counters or trace.metadata.format == PLAIN
+    is_log = trace.has_only_memory or trace.has_only_collectives or trace.has_only_counters
+    is_other = not trace.has_timeline or is_log or trace.metadata.format == PLAIN
     if is_other or trace.lazy("steps").head(1).collect().height:
         return False
     is_call = ~host_kinds(trace).among("trace", "instant")
@@ -420,6 +445,8 @@ _NO_STEP = (IDLE, STEP_TIME, CRITICAL_PATH, OVERHEAD, COMPARISON)
 _CHECKS: tuple[Callable[[Trace], Iterator[Reason]], ...] = (
     damage_reasons,  # first: what follows is often its consequence
     _only_counters,
+    _only_memory,
+    _only_collectives,
     _nothing_recorded,
     _starts_with_backlog,
     _waits_in_vain,

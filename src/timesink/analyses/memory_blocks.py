@@ -25,6 +25,7 @@ from timesink.analyses.memory_curve import (
     memory_records,
     peak_records,
 )
+from timesink.analyses.snapshot.modules import nodes_at
 from timesink.model.arrays import prefix_sums
 from timesink.model.intervals import Flags, Ints
 from timesink.model.trace import Trace
@@ -45,6 +46,9 @@ def record_nodes(trace: Trace) -> Nodes:
     forest, records = call_forest(trace), memory_records(trace)
     if not len(forest) or records.is_empty():
         return np.full(records.height, -1, dtype=np.int64)
+    if records["tid"].null_count() == records.height and trace.has_snapshot:
+        # An allocator does not say which thread asked it.
+        return nodes_at(trace, records["ts_ns"])
     node = forest.at(records, beyond_ns=1)
     return np.where(node >= 0, forest.stands_for[node], -1)
 

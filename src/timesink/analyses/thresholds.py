@@ -514,3 +514,10 @@ class WhatIfLimits(Limits):
     seven tensors, `addcdiv_` four."""
     held_share = 0.5
     """A call that goes on for this share of the copy it made makes it itself."""
+
+
+class SnapshotLimits(Limits):
+    """`analyses.snapshot.tables`."""
+
+    max_steps_in_detail = 200
+    """Steps of which the module that holds most is looked up."""

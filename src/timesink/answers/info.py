@@ -14,6 +14,7 @@ from timesink.analyses.kernels.calls import sampling_of
 from timesink.analyses.summary import Summary
 from timesink.answers import info_report
 from timesink.answers.fitness import fit_words, fitness_of_sides, fitness_sections
+from timesink.answers.info_untimed import UNTIMED_FACTS, untimed_facts, untimed_headline
 from timesink.answers.views import listed_table, meanings_of
 from timesink.model import units
 from timesink.model.diagnosis import PLAIN
@@ -89,6 +90,9 @@ def _headline(info: info_report.Info, title: str) -> str:
     summaries = [trace.summary for trace in info.traces]
     busy = sum(summary.device_busy_ns for summary in summaries)
     span = sum(summary.device_span.length_ns for summary in summaries)
+    first = info.traces[0]
+    if first.metadata.format in UNTIMED_FACTS and len(summaries) == 1:
+        return f"{title}: {untimed_headline(first)}; no timeline"
     what = f"{title}: {units.count_noun(sum(s.events for s in summaries), 'events')}"
     if len(summaries) > 1:
         what += f" in {units.count_noun(len(summaries), 'traces')}"
@@ -162,6 +166,8 @@ def facts(trace: info_report.TraceInfo) -> list[tuple[str, str]]:
         return _behaviour_facts(trace, summary.behaviour)
     if summary.kernel_calls:
         return _counter_facts(trace)
+    if trace.metadata.format in UNTIMED_FACTS:
+        return untimed_facts(trace)
     if trace.has_only_counters:
         return info_report.counter_facts(trace)
     if _is_plain(trace):

@@ -50,6 +50,22 @@ NO_MEMORY = Absent(
     "no memory was recorded",
     "record with  timesink record --with memory -- CMD, or profile with profile_memory=True",
 )
+NO_SNAPSHOT = Absent(
+    "there is no memory snapshot",
+    "record one with  timesink record --with memory-snapshot -- CMD, or "
+    "torch.cuda.memory._dump_snapshot",
+)
+NO_MEMORY_STEPS = Absent(
+    "no steps are known in a memory snapshot",
+    "record with  timesink record --with memory-snapshot -- CMD, which marks them",
+)
+NO_GROWTH = Absent("live memory does not grow between two steps")
+NO_UNFREED = Absent("everything that was allocated in the history of a snapshot was given back")
+NO_FAILURES = Absent("no allocation of a memory snapshot failed")
+NO_LOG = Absent(
+    "there is no log of collectives",
+    "give flight-recorder dumps of PyTorch, or logs of the NCCL Inspector",
+)
 NO_MODULES = Absent("no modules were recorded", "profile with with_stack=True")
 NO_PYTHON = Absent("no Python functions were recorded", NO_MODULES.hint)
 NO_COMMUNICATION = Absent("no communication was recorded", "give the folder of all ranks")

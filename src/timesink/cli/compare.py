@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, TextIO
 from timesink.answers.comparison.naming import pair_title
 from timesink.cli import outputs
 from timesink.cli.command_line import print_stderr
+from timesink.cli.compare_snapshots import run_snapshots, snapshot_paths
 from timesink.cli.options import (
     add_cycle_options,
     add_cycle_type,
@@ -450,6 +451,9 @@ def run(options: argparse.Namespace) -> int:
     if folder is None:
         format_name = outputs.format_of(options, _ENDINGS)
         form = "junit" if format_name == "xml" else format_name
+    paths = snapshot_paths(options)
+    if paths is not None:
+        return _run_snapshots(options, paths, form)
     _check(options, form, folder)
     try:
         budgets = None
@@ -471,6 +475,19 @@ def run(options: argparse.Namespace) -> int:
         _write_folder(comparison, gate, options, form, folder)
     elif not options.screen_only:
         _give_answer(form, comparison, gate, options)
+    return 0 if gate is None or not _is_asked(options) else say_gate(gate, options)
+
+
+def _run_snapshots(options: argparse.Namespace, paths: tuple[str, str], form: str) -> int:
+    """Compare two memory snapshots, and say whether the new one passes where that is asked."""
+    outputs.check_answer(options, form, *paths)
+    gate = run_snapshots(
+        options,
+        paths,
+        form,
+        is_gate=_needs_gate(options, form),
+        command=lambda: _command_of(options),
+    )
     return 0 if gate is None or not _is_asked(options) else say_gate(gate, options)
 
 

@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from timesink.cli.command_line import print_stderr
+from timesink.cli.export_flame import add_flame_arguments, refuse_flame_options, run_flame
 from timesink.cli.options import (
     add_force,
     add_input,
@@ -195,6 +196,9 @@ EXPORT = """Write a recording as Parquet or Chrome JSON.
   timesink export x_perf_data.csv.gz -o x.parquet   a behaviour table in another format
   timesink export RUN -o own.json.gz --own-clock --critical-path
                                                     without profiler overhead, with critical path
+  timesink export RUN --flame speedscope -o run.speedscope.json
+  timesink export NEW --base RUN --flame pprof -o change.pb.gz
+                                                    time by call stack, and what two runs differ by
 
 timesink opens a Parquet folder like the trace it was made from.
 """
@@ -212,6 +216,7 @@ def add_export_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(parser, "--own-clock", help_text)
     path = "mark the critical path, with arrows and an argument on its events"
     add_option(parser, "--critical-path", path)
+    add_flame_arguments(parser)
     add_force(parser)
 
 
@@ -220,6 +225,9 @@ def run_export(options: argparse.Namespace) -> int:
     from timesink.formats.chrome.writer import write_chrome_json  # noqa: PLC0415 - start-up time
     from timesink.formats.parquet_folder import export_folder  # noqa: PLC0415
 
+    if options.flame is not None:
+        return run_flame(options)
+    refuse_flame_options(options)
     output: Path = options.output
     as_json = output.name.lower().endswith((".json", ".json.gz"))
     as_table = output.name.lower().endswith((".parquet", ".csv", ".csv.gz"))

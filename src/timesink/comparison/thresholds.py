@@ -556,3 +556,12 @@ class TurnsLimits(Limits):
     """So many where no run of the side has worked."""
     min_pairs = 3
     """Of fewer pairs the interval says nothing."""
+
+
+class SnapshotChangeLimits(Limits):
+    """`comparison.snapshots`: what allocators differ by between runs of one program."""
+
+    min_share = 0.005
+    """Part of the peak; choices of libraries between equal algorithms make less of a difference."""
+    min_bytes = 2**20
+    """Bytes: the smallest segment that an allocator takes of a device is twice that."""

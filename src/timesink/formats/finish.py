@@ -21,7 +21,7 @@ from timesink.model.launches import (
     with_launches_by_external_id,
 )
 from timesink.model.schema import BUSY_KINDS, EMPTY_TABLES, STEPS, TABLES, TraceTable
-from timesink.model.trace import Metadata, Trace
+from timesink.model.trace import SNAPSHOT, Metadata, Trace
 from timesink.model.vendors import is_waiting_work
 
 # Health checks on the finished tables: what looks wrong in the trace as a whole.
@@ -46,7 +46,12 @@ def find_oddities(tables: Mapping[str, pl.DataFrame], metadata: Metadata) -> lis
     """What looks wrong in a trace whose tables are complete and conform to the schema."""
     host, device = tables["host"], tables["device"]
     # Counters of kernels and behaviour have no timeline, and no rank; nothing of it is missing.
-    needs_timeline = tables["kernel_calls"].is_empty() and tables["behaviour"].is_empty()
+    untimed = (
+        *("kernel_calls", "behaviour", "memory_blocks", "memory_segments"),
+        "collective_calls",
+    )
+    is_snapshot = metadata.format == SNAPSHOT
+    needs_timeline = not is_snapshot and all(tables[name].is_empty() for name in untimed)
     if host.is_empty() and device.is_empty() and not needs_timeline:
         return []
     if host.is_empty() and device.is_empty() and not tables["counters"].is_empty():

@@ -130,6 +130,8 @@ class RunFinding(Finding, frozen=True, kw_only=True):
     """What mending it saves, of the step, 0 to 1; severity then follows this and not the share."""
     is_warning: bool = False
     """Whether it is about the recording, which mending makes no faster: `medium` at most."""
+    is_timeless: bool = False
+    """Whether it costs no time of a step but the run itself: `least_severity` is its severity."""
     unknown_saving: str = ""
     """Why no saving is given, as the end of a sentence; empty where there is one."""
     no_saving: str = ""
@@ -151,6 +153,8 @@ class RunFinding(Finding, frozen=True, kw_only=True):
     @property
     def severity(self) -> str:
         """How grave it is: `high`, `medium` or `low`."""
+        if self.is_timeless:
+            return self.least_severity
         if self.saving_share is not None and not self.is_warning:
             return _severity_of(self.saving_share, HIGH_SAVING, MEDIUM_SAVING)
         by_share = _severity_of(self.share, _HIGH_SHARE, _MEDIUM_SHARE)

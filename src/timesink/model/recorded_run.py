@@ -51,6 +51,8 @@ class RunProcess(msgspec.Struct, frozen=True):
     world_size: int | None = None
     trace: str | None = None
     """Name of the file beside `run.json`; None where none could be written."""
+    memory: str | None = None
+    """Name of the memory snapshot beside it; None where none was taken."""
     cycles: int | None = None
     complete: bool | None = None
     why_partial: str | None = None

@@ -66,6 +66,8 @@ COPY_DIRECTIONS = ("HtoD", "DtoH", "DtoD", "HtoH", "PtoP", "other")
 FLOW_KINDS = ("launch", "forward_backward", "other")
 FLOW_PHASES = ("start", "step", "end")
 
+COLLECTIVE_STATES = ("scheduled", "started", "completed")
+"""How far a collective is that a rank has entered."""
 CYCLE_TYPES = ("prefill", "decode", "generic")
 """What a repeating unit of work is; `generic` where nothing tells."""
 INTERPOLATED = ("none", "some", "all")

@@ -13,6 +13,9 @@ from timesink.model.health import HealthEntry
 from timesink.model.recorded_run import RecordedRun
 from timesink.model.schema import TABLES
 
+SNAPSHOT = "memory_snapshot"
+"""The format of a memory snapshot; it may hold no block at all."""
+
 
 @dataclass(frozen=True, slots=True)
 class Device:
@@ -115,6 +118,18 @@ class Trace:
         return placed or not any(self._holds(name) for name in ("kernel_calls", "behaviour"))
 
     @property
+    def has_snapshot(self) -> bool:
+        """Whether it knows single blocks of device memory, as a memory snapshot does."""
+        is_snapshot = self.metadata.format == SNAPSHOT
+        return is_snapshot or self._holds("memory_blocks") or self._holds("memory_segments")
+
+    @property
+    def has_only_memory(self) -> bool:
+        """Whether there is a memory snapshot, and no call or device work beside it."""
+        events = ("host", "device", "kernel_calls", "behaviour")
+        return self.has_snapshot and not any(self._holds(name) for name in events)
+
+    @property
     def has_behaviour(self) -> bool:
         """Whether it says what functions cost per cycle, as a behaviour table does."""
         return self._holds("behaviour")
@@ -125,6 +140,13 @@ class Trace:
         events = ("host", "device", "kernel_calls", "behaviour")
         return self._holds("counters") and not any(self._holds(name) for name in events)
 
+    @property
+    def has_only_collectives(self) -> bool:
+        """Whether there are logs of collectives, and no timeline beside them."""
+        return self._holds("collective_calls") and not any(
+            self._holds(name) for name in ("host", "device")
+        )
+
     def _holds(self, table: str) -> bool:
         return self.lazy(table).head(1).collect(engine="in-memory").height > 0
 
@@ -132,6 +154,9 @@ class Trace:
     device = _table("device")
     collectives = _table("collectives")
     memory = _table("memory")
+    memory_blocks = _table("memory_blocks")
+    memory_segments = _table("memory_segments")
+    collective_calls = _table("collective_calls")
     counters = _table("counters")
     flows = _table("flows")
     event_args = _table("event_args")

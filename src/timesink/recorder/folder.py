@@ -22,6 +22,9 @@ _PARTS = (
     "trace.json.gz",
     "trace.rank*.json.gz",
     "trace.pid*.json.gz",
+    "memory.pickle",
+    "memory.rank*.pickle",
+    "memory.pid*.pickle",
     COUNTERS_FILE,
     f".{COUNTERS_FILE}.new",
     "run.json",
@@ -74,6 +77,10 @@ class RecordingFolder:
     def trace(self, worker: str = "") -> Path:
         """The timeline of a process."""
         return self.folder / f"trace{f'.{worker}' if worker else ''}.json.gz"
+
+    def memory(self, worker: str = "") -> Path:
+        """The memory snapshot of a process."""
+        return self.folder / f"memory{f'.{worker}' if worker else ''}.pickle"
 
     def check(self, *, force: bool) -> None:
         """Refuse before the program runs what cannot work after it."""
@@ -144,8 +151,10 @@ PLAN_FILE = "plan.json"
 CONTROL_VARIABLE = "TIMESINK_RECORD"
 """Names the control folder to the processes of a recorded program."""
 
-EXTRAS = ("stack", "shapes", "memory", "modules", "flops")
-"""What torch.profiler can add to a timeline, at a price."""
+EXTRAS = ("stack", "shapes", "memory", "modules", "flops", "memory-snapshot")
+"""What can be added to a timeline, at a price: by torch.profiler, and beside it."""
+MEMORY_SNAPSHOT = "memory-{pid}.{kind}pickle"
+"""What a process leaves of its allocator, until the recording is put together."""
 
 DEFAULT_CYCLES = 20
 DEFAULT_SKIP = 5

@@ -36,7 +36,7 @@ from timesink.recorder.processes import (
     passed_on,
     signal_family,
 )
-from timesink.recorder.traces import collect_traces, shift_counters
+from timesink.recorder.traces import collect_memory_alone, collect_traces, shift_counters
 from timesink.recorder.watch import Watch
 
 # Signals that ask to stop, and how much they want it.
@@ -357,6 +357,8 @@ def conclude(
     """
     processes = read_notes(place.control)
     recorded = collect_traces(processes, place)
+    if not recorded:
+        collect_memory_alone(processes, place)
     # Of the process that is shown first; where none came so far, of the one that came farthest.
     candidates = [
         process for process in processes if not recorded or process.pid == recorded[0].pid

@@ -25,7 +25,7 @@ from timesink.recorder.processes import mask_secrets, sayable_values
 from timesink.recorder.traces import KILLED_PLAIN, Recorded
 
 SCHEMA = "timesink/run/1"
-_OF_PROCESS = ("pid", "rank", "world_size", "trace", "cycles")
+_OF_PROCESS = ("pid", "rank", "world_size", "trace", "memory", "cycles")
 _MIN_STEPS = 3
 """Fewer cycles say nothing of what the profiler costs."""
 

@@ -9,6 +9,7 @@ import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from timesink.errors import reason_of
 from timesink.recorder.folder import (
     CLOCK_MARK,
     CUT_MARK,
+    MEMORY_SNAPSHOT,
     OTHER_STEP_MARK,
     SHOWN_STEP_MARK,
     STEP_MARK,
@@ -264,6 +266,8 @@ class Recorded:
     """UUIDs of the GPUs it sees, in its order."""
     dropped: int
     """Other processes of the same rank that recorded, and are not kept."""
+    memory: str | None = None
+    """Name of its memory snapshot."""
 
     @property
     def is_complete(self) -> bool:
@@ -293,8 +297,29 @@ def collect_traces(processes: Sequence[ProcessNotes], place: RecordingFolder) ->
         several = ((process.last("window") or {}).get("world_size") or 1) > 1
         by_rank = f"rank{_rank(process)}" if several and _rank(process) >= 0 else ""
         name = by_rank or (f"pid{process.pid}" if recorded else "")
-        recorded.append(_collect_process(process, place.trace(name), place.control, dropped))
+        collected = _collect_process(process, place.trace(name), place.control, dropped)
+        memory = _collect_memory(process.pid, place.memory(name), place.control)
+        recorded.append(replace(collected, memory=memory))
     return recorded
+
+
+def _collect_memory(pid: int, kept: Path, control: Path) -> str | None:
+    """The memory snapshot of a process: of a failed allocation, else of the end."""
+    for kind in ("oom.", ""):
+        path = control / MEMORY_SNAPSHOT.format(pid=pid, kind=kind)
+        with suppress(OSError):
+            path.replace(kept)
+            return kept.name
+    return None
+
+
+def collect_memory_alone(processes: Sequence[ProcessNotes], place: RecordingFolder) -> str | None:
+    """The snapshot of a program that ended before a step was recorded; None where it has none."""
+    for process in processes:
+        name = _collect_memory(process.pid, place.memory(), place.control)
+        if name is not None:
+            return name
+    return None
 
 
 def _rank(process: ProcessNotes) -> int:

@@ -121,6 +121,7 @@ def make_finding(
         title=row.get("title", "").format(**fillings),
         gain_basis=row.get("basis", "") if gains else "",
         is_warning=bool(row.get("warning")),
+        is_timeless=bool(row.get("timeless")),
         unknown_saving="" if gains else row.get("unknown", ""),
         **parts,
     )

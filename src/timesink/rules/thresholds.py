@@ -175,3 +175,33 @@ class StepsLimits(Limits):
     """Nanoseconds: shorter gaps are not large, however short the steps are."""
     min_gap_share = 0.05
     """A gap is large when it takes this much of an average step, and at least a millisecond."""
+
+
+class MemoryLimits(Limits):
+    """`rules.memory`.  Chosen by what is worth a look on devices of tens of gigabytes."""
+
+    warm_up_steps = 2
+    """Steps that take what stays: optimizer state, caches of libraries."""
+    min_steps = 3
+    """Steps in a row in which live memory grows from which on it is no chance."""
+    min_growth_bytes = 2**16
+    """Bytes a step; less does not fill a device in a day of steps."""
+    min_free_bytes = 2**29
+    """Reserved bytes in used segments that nothing uses, at least."""
+    min_free_share = 0.15
+    """The same as a part of what is reserved."""
+
+
+class CollectiveLogLimits(Limits):
+    """`rules.collective_log`."""
+
+    min_ranks = 1
+    """Ranks that wait in a collective from which on it hangs."""
+    min_collectives = 10
+    """Collectives of a group: of fewer, who is last is chance."""
+    min_share_last = 0.6
+    """Part of the collectives that one rank enters last; chance gives one of eight an eighth."""
+    min_wait_ns = 200_000
+    """Nanoseconds (median) that others wait; clocks of hosts agree to about so much."""
+    min_wait_share = 0.1
+    """The same as a part of how long the collective takes."""

@@ -20,6 +20,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from timesink.errors import AmbiguousError, SeveralRunsError, TimesinkError, UnreadableError
+from timesink.formats.collective_logs.signatures import is_log_folder
 from timesink.formats.file_names import (
     Folder,
     folder_of,
@@ -46,6 +47,8 @@ from timesink.sources.places import (
 from timesink.sources.recordings import Recording, recording_of
 from timesink.sources.sidecars import (
     counters_of_run,
+    is_named_as_snapshot,
+    is_snapshot_file,
     is_trace_file,
     run_file_in,
     sidecars_of,
@@ -134,12 +137,18 @@ def traces_left_out(folder: Path) -> list[Path]:
 
 def _recorded_in(folder: Path) -> list[Path]:
     """Traces of one folder; of a recording without any, its counters."""
-    traces = traces_in(folder)
+    traces = traces_in(folder) or _snapshots_in(folder)
     if traces:
         return traces
     run = run_file_in(folder)
     counters = None if run is None else counters_of_run(run)
     return [] if counters is None else [counters]
+
+
+def _snapshots_in(folder: Path) -> list[Path]:
+    """Memory snapshots of a folder without traces; beside a trace they are part of it."""
+    named = (file for file in sorted(folder.iterdir()) if is_named_as_snapshot(file.name))
+    return [file for file in named if file.is_file() and is_snapshot_file(file)]
 
 
 def _recorded_below(folder: Path) -> list[Path]:
@@ -173,7 +182,8 @@ def find_recordings(place: Place) -> list[Recording]:
 
 def recordings_in(folder: Path) -> list[Recording]:
     """The traces of exactly this folder, ordered by worker and span; none is no error."""
-    return with_rank_numbers((recording_of(file) for file in traces_in(folder)), stated_rank)
+    files = traces_in(folder) or _snapshots_in(folder)
+    return with_rank_numbers(map(recording_of, files), stated_rank)
 
 
 def told_apart(recordings: Iterable[Recording]) -> list[Recording]:
@@ -535,8 +545,10 @@ class Input:
 
     @cached_property
     def exported(self) -> Path | None:
-        """The folder of Parquet tables, where it is one: there is nothing to look for."""
-        return self.place if isinstance(self.place, Path) and is_folder(self.place) else None
+        """The folder of Parquet tables, or of logs of collectives: there is nothing to look for."""
+        if not isinstance(self.place, Path) or not self.place.is_dir():
+            return None
+        return self.place if is_folder(self.place) or is_log_folder(self.place) else None
 
     @cached_property
     def every_recording(self) -> list[Recording]:

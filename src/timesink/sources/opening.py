@@ -25,6 +25,7 @@ from timesink.formats.file_names import rank_in_name
 from timesink.formats.read_options import IsChosen, Progress, ReadOptions
 from timesink.formats.readers import read_trace
 from timesink.formats.source_file import open_source
+from timesink.formats.stored_names import is_folder
 from timesink.runtime.workers import Workers, usable_cores
 from timesink.sources.cache import Cache, return_free_memory, save_in_background, wait_until_saved
 from timesink.sources.discovery import Input, input_of
@@ -64,11 +65,20 @@ def open_trace(
     """
     chosen = input_of(path, worker=worker, span=span, rank=rank)
     if chosen.exported is not None:
-        from timesink.formats.parquet_folder import read_folder  # noqa: PLC0415 - start-up time
-
-        return read_folder(chosen.exported)
+        return _read_folder(chosen.exported)
     store = Cache.default() if cache else None
     return open_recording(chosen.recording, store, jobs=jobs, progress=progress)
+
+
+def _read_folder(folder: Path) -> Trace:
+    """A folder that is one trace as a whole: tables, or logs of collectives."""
+    if is_folder(folder):
+        from timesink.formats.parquet_folder import read_folder  # noqa: PLC0415 - start-up time
+
+        return read_folder(folder)
+    from timesink.formats.collective_logs.folder import read_log_folder  # noqa: PLC0415 - few
+
+    return read_log_folder(folder)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +195,10 @@ def _read(path: Path, how: ReadOptions) -> Trace:
         from timesink.sources.run_facts import with_run  # noqa: PLC0415 - start-up time
 
         trace = with_run(trace, beside.run)
+    if beside.memory is not None:
+        from timesink.sources.run_facts import with_snapshot  # noqa: PLC0415 - start-up time
+
+        trace = with_snapshot(trace, beside.memory)
     return trace if beside.counters is None else _with_counters(trace, beside.counters)
 
 

@@ -95,6 +95,52 @@ def _clock(run: RecordedRun) -> Iterator[HealthEntry]:
     yield HealthEntry("counter_clock_offset", 1, sentence)
 
 
+_OF_SNAPSHOT = ("out_of_memory", "annotations", "allocator_settings")
+_AWAY_NS = 3_600 * 10**9
+"""An hour: a snapshot that ends longer before a recording is of another run."""
+
+
+def with_snapshot(trace: Trace, file: Path) -> Trace:
+    """The trace with the blocks of a memory snapshot of the same run; both have the clock of Unix.
+
+    What the profiler recorded of memory itself stays; where it recorded none, the snapshot has it.
+    """
+    try:
+        snapshot = read_trace(file)
+    except UnreadableError as error:
+        entry = HealthEntry("unreadable_snapshot", 1, error.message)
+        return replace(trace, health=merge_entries([*trace.health, entry]))
+    if not snapshot.has_snapshot:
+        entry = HealthEntry("unreadable_snapshot", 1, f"{file}: no memory snapshot")
+        return replace(trace, health=merge_entries([*trace.health, entry]))
+    why = _of_another_time(trace, snapshot)
+    if why:
+        entry = HealthEntry("foreign_snapshot", 1, f"{file}: {why}")
+        return replace(trace, health=merge_entries([*trace.health, entry]))
+    tables = ["memory_blocks", "memory_segments"]
+    if trace.lazy("memory").head(1).collect().is_empty():
+        tables.append("memory")
+    frames = {**trace.frames, **{name: snapshot.lazy(name) for name in tables}}
+    extra = {name: snapshot.metadata.extra.get(name) for name in _OF_SNAPSHOT}
+    metadata = replace(trace.metadata, extra={**trace.metadata.extra, **extra})
+    health = merge_entries([*trace.health, *snapshot.health])
+    return replace(trace, frames=frames, metadata=metadata, health=health)
+
+
+def _of_another_time(trace: Trace, snapshot: Trace) -> str:
+    """Why a snapshot is not of the time of a recording; empty where it is, or knows no times."""
+    ends = [pl.col("ts_ns").min().alias("first"), pl.col("ts_ns").max().alias("last")]
+    recorded = trace.lazy("host").select(ends).collect().row(0)
+    allocated = snapshot.lazy("memory").select(ends).collect().row(0)
+    if None in recorded or None in allocated:
+        return ""
+    if trace.metadata.clock != "unix":
+        return "the recording is not on the clock of Unix, so the two cannot be joined"
+    if allocated[0] > recorded[1] or allocated[1] < recorded[0] - _AWAY_NS:
+        return "its history is of another time than the recording"
+    return ""
+
+
 def with_run(trace: Trace, file: RunFile) -> Trace:
     """The trace with the facts of its run in its metadata, and what they mean in its health."""
     broken = [HealthEntry("bad_run_file", len(file.unused), "".join(file.unused[:1]))]

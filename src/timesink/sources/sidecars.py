@@ -11,6 +11,7 @@ import msgspec
 from timesink.errors import UnreadableError
 from timesink.formats.chrome.container import looks_like_events
 from timesink.formats.file_names import rank_in_name
+from timesink.formats.memory_snapshot.signature import sniff as sniff_snapshot
 from timesink.formats.small_files import DamagedError, read_small_json
 from timesink.formats.source_file import open_source
 from timesink.model.recorded_run import SCHEMA, RecordedRun, recorded_run
@@ -105,6 +106,19 @@ def is_named_as_event_table(name: str) -> bool:
     return _EVENT_TABLE.search(name) is not None
 
 
+def is_named_as_snapshot(name: str) -> bool:
+    """Whether a name is one that memory snapshots have."""
+    return _PACKED.sub("", name.lower()).endswith((".pickle", ".pkl"))
+
+
+def is_snapshot_file(path: Path) -> bool:
+    """Whether a file holds a memory snapshot."""
+    try:
+        return sniff_snapshot(open_source(path).head(HEAD_BYTES), path.name)
+    except (UnreadableError, OSError):
+        return False
+
+
 def is_named_like_trace(name: str) -> bool:
     """Whether a name is one that traces have; what the file holds may still be something else."""
     is_named = name.lower().endswith(TRACE_ENDINGS) or is_named_as_event_table(name)
@@ -190,18 +204,35 @@ class Sidecars(msgspec.Struct, frozen=True):
     counters: Path | None
     topology: Path | None
     run: RunFile | None
+    memory: Path | None = None
 
     @property
     def files(self) -> list[Path]:
         """All of them that are there."""
-        beside = (self.counters, self.topology, None if self.run is None else self.run.path)
+        run = None if self.run is None else self.run.path
+        beside = (self.counters, self.topology, run, self.memory)
         return [file for file in beside if file is not None]
 
 
 def sidecars_of(path: Path) -> Sidecars:
     """What belongs to a trace, looked up once."""
     run = find_run(path)
-    return Sidecars(_counters_beside(path, run), find_topology(path), run)
+    counters, topology = _counters_beside(path, run), find_topology(path)
+    return Sidecars(counters, topology, run, find_memory(path, run))
+
+
+def find_memory(path: Path, run: RunFile | None) -> Path | None:
+    """The memory snapshot that belongs to a trace.
+
+    `<trace>.memory.pickle` does, and the one that `run.json` names for its process.
+    """
+    if is_named_as_snapshot(path.name):
+        return None
+    process = None if run is None or run.run is None else run.run.process_of(path.name)
+    name = None if process is None else process.memory
+    if name and Path(name).name == name:
+        return _first_beside(path, name)
+    return _first_beside(path, *_names_beside(path.name, "memory.pickle"))
 
 
 def recorded_at(place: Path) -> RecordedRun | None:
@@ -226,7 +257,8 @@ def belongs_beside(name: str, trace: str, *, shared: bool) -> bool:
     `shared` says that what has the name of no trace is of this one.
     """
     common = ("counters.csv", RUN_FILE) if shared else ()
-    return _PACKED.sub("", name) in (*_own_counters(trace), *common, _TOPOLOGY)
+    own = (*_own_counters(trace), *_names_beside(trace, "memory.pickle"))
+    return _PACKED.sub("", name) in (*own, *common, _TOPOLOGY)
 
 
 def _first_beside(path: Path, *names: str) -> Path | None:
@@ -239,9 +271,15 @@ def _own_counters(trace: str) -> list[str]:
     """What the counters of a trace of this name are called, without their packing."""
     partner, paired = _PAIRED.subn(lambda match: _PARTNERS[match[0].lower()], trace)
     names = [_PACKED.sub("", partner)] if paired else []
+    return [*names, *_names_beside(trace, "counters.csv")]
+
+
+def _names_beside(trace: str, ending: str) -> list[str]:
+    """What a file beside a trace may be called, by the name of the trace with fewer endings."""
+    names = []
     while (shorter := _KNOWN_SUFFIX.sub("", trace)) not in ("", trace):
         trace = shorter
-        names.append(f"{trace}.counters.csv")
+        names.append(f"{trace}.{ending}")
     return names
 
 

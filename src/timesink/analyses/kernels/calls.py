@@ -147,7 +147,7 @@ def launch_origins(trace: Trace) -> pl.DataFrame:
     columns = (
         _plain_names(forest, outermost),
         _plain_names(forest, innermost),
-        _modules(trace, forest, node),
+        module_paths(trace, forest, node),
         _steps(trace, places),
     )
     return pl.DataFrame(dict(zip(ORIGINS, columns, strict=True))).cast(pl.Categorical())
@@ -166,7 +166,7 @@ def _plain_names(forest: CallForest, node: Nodes) -> pl.Series:
     return values_at(pl.Series(names, dtype=pl.String), np.where(node >= 0, code, -1))
 
 
-def _modules(trace: Trace, forest: CallForest, node: Nodes) -> pl.Series:
+def module_paths(trace: Trace, forest: CallForest, node: Nodes) -> pl.Series:
     """Paths of the modules around; of the forward pass for what the backward pass launched."""
     is_module = is_module_call(trace)
     if not is_module.any():

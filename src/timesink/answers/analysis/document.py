@@ -15,7 +15,7 @@ from timesink.analyses.device_activities import has_device_work
 from timesink.analyses.device_utilisation import timeline
 from timesink.analyses.names import short_kernel_name
 from timesink.analyses.steps import average_step, find_steps
-from timesink.answers.analysis import ranks, roofs, tables, time
+from timesink.answers.analysis import collective_log, memory, ranks, roofs, tables, time
 from timesink.answers.analysis.report import RECORDED, Analysis, ListedRun, RunList, view_table
 from timesink.answers.analysis.sections import start_side_by_side
 from timesink.answers.analysis.tables import Analysed
@@ -61,7 +61,9 @@ def findings_section(run: Analysed) -> Section:
     if refusing_damage(run.analysis.fitness) is not None:
         return Section("findings", "Findings", (Text(_DAMAGED, "warning"),))
     damage = grave_entries(run.analysis.health)
-    if not cards and not average_step(run.trace).get("total_ns"):
+    if run.trace.has_only_memory or run.trace.has_only_collectives:
+        pass  # no calls are no lack of a snapshot, or of a log
+    elif not cards and not average_step(run.trace).get("total_ns"):
         block = Text(sentence(NO_STEPS), "notice")
     elif not cards and not damage and not has_device_work(run.trace):
         # What was not recorded cannot stand still.
@@ -223,6 +225,8 @@ SECTIONS: Mapping[str, Callable[[tables.Analysed], tables.SectionResult]] = {
     "memory-curve": tables.memory_curve_section,
     "memory": tables.tables_section("Memory by operator", "memory"),
     "memory-live": tables.tables_section("Live memory at the peak", "memory-live"),
+    **memory.SECTIONS,
+    **collective_log.SECTIONS,
     "modules": tables.modules_section,
     "python": tables.python_section,
     "process-groups": _GROUPS,
@@ -257,6 +261,30 @@ _BRIEF: tuple[Callable[[tables.Analysed], tables.SectionResult], ...] = (
 )
 """The same of the short answer, which is read as text."""
 
+_BRIEF_OF_SNAPSHOT: tuple[Callable[[tables.Analysed], tables.SectionResult], ...] = (
+    tables.memory_section,
+    *(memory.SECTIONS[name] for name in memory.BRIEF),
+    findings_section,
+    SECTIONS["health"],
+)
+"""The same of a memory snapshot without a recording."""
+
+_BRIEF_OF_LOG: tuple[Callable[[tables.Analysed], tables.SectionResult], ...] = (
+    findings_section,
+    *collective_log.SECTIONS.values(),
+    SECTIONS["health"],
+)
+"""The same of logs of collectives."""
+
+
+def _brief_sections(
+    analysis: Analysis,
+) -> tuple[Callable[[tables.Analysed], tables.SectionResult], ...]:
+    if analysis.trace.has_only_collectives:
+        return _BRIEF_OF_LOG
+    return _BRIEF_OF_SNAPSHOT if analysis.trace.has_only_memory else _BRIEF
+
+
 _OF_EACH_CLOCK = ("figures", "breakdown", "steps", "devices", "launches", "gaps")
 """Sections that a page has on both clocks, where both are known."""
 
@@ -268,11 +296,12 @@ PAGES: Mapping[str, tuple[str, ...]] = {
     "operators": ("operators",),
     "efficiency": ("efficiency",),
     "kernels": ("kernels", "kernel-launches", "launches"),
-    "memory": ("memory-curve", "memory", "memory-live"),
+    "memory": ("memory-curve", "memory", "memory-live", *memory.SECTIONS),
     "modules": ("modules", "python"),
     "distributed": (
         *("stragglers", "ranks", "collectives-matched", "rank-groups", "process-groups"),
         *("clocks", "workers", "overlap", "collectives", "mismatches", "damaged"),
+        *collective_log.SECTIONS,
     ),
 }
 """Sections of each page of the app."""
@@ -300,7 +329,7 @@ def analysis_document(
     run = tables.Analysed(analysis, rows, start_ns, brief)
     wanted = PAGES[page] if page else SECTIONS
     if brief:
-        results = (make(run) for make in _BRIEF)
+        results = (make(run) for make in _brief_sections(analysis))
     else:
         results = (result for name in wanted for result in _on_clocks(run, name))
     parts = [result for result in _with_memory_returned(results, analysis) if result is not None]

@@ -34,6 +34,7 @@ from timesink.analyses.work.efficiency import (
     operator_efficiency,
 )
 from timesink.analyses.work.steps import MATRIX, MEMORY, VECTOR, StepEfficiency
+from timesink.answers.analysis.untimed_headlines import log_headline, memory_headline
 from timesink.model import units
 from timesink.model.data_files import csv_rows
 from timesink.model.findings import RunFinding
@@ -97,6 +98,10 @@ def headline(
     The advice is taken from `findings`, by default from what the rules find in this trace alone.
     A trace with a `clock` is without profiler overhead.
     """
+    if trace.has_only_memory:
+        return memory_headline(trace, find_all(trace) if findings is None else findings)
+    if trace.has_only_collectives:
+        return log_headline(trace, find_all(trace) if findings is None else findings)
     average, unfit = average_step(trace), recording_fitness(trace).against(IDLE)
     if no_answer := _no_answer(trace, average, unfit):
         return no_answer

@@ -98,6 +98,8 @@ _DEVICE_SIDE: Sequence[Callable[[Trace], object]] = (
 _TERA = 1e12
 CURVE_POINTS = 1000
 LAUNCH_ROWS = 200
+SNAPSHOT_ROWS = 200
+LOG_ROWS = 10_000
 
 SCHEMA = "timesink/analysis/1"
 
@@ -352,6 +354,32 @@ class KernelTablesJson(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
+class SnapshotJson(msgspec.Struct, frozen=True, kw_only=True):
+    """What a memory snapshot says: live at the peak, by step, never given back, reserved."""
+
+    categories: Annotated[Rows, rows_of("memory-categories")]
+    modules: Annotated[Rows, rows_of("memory-modules")]
+    stacks: Annotated[Rows, rows_of("memory-stacks")]
+    steps: Annotated[Rows, rows_of("memory-steps")]
+    growth: Annotated[Rows, rows_of("memory-growth")]
+    unfreed: Annotated[Rows, rows_of("memory-unfreed")]
+    reserved: Annotated[Rows, rows_of("memory-reserved")]
+    failures: Annotated[Rows, rows_of("memory-failures")]
+
+    @classmethod
+    def of(cls, trace: Trace) -> SnapshotJson:
+        return cls(
+            categories=view_rows("memory-categories", trace),
+            modules=view_rows("memory-modules", trace, SNAPSHOT_ROWS),
+            stacks=view_rows("memory-stacks", trace, SNAPSHOT_ROWS),
+            steps=view_rows("memory-steps", trace),
+            growth=view_rows("memory-growth", trace, SNAPSHOT_ROWS),
+            unfreed=view_rows("memory-unfreed", trace, SNAPSHOT_ROWS),
+            reserved=view_rows("memory-reserved", trace),
+            failures=view_rows("memory-failures", trace, SNAPSHOT_ROWS),
+        )
+
+
 class MemoryJson(msgspec.Struct, frozen=True, kw_only=True):
     """Peaks, operators, what is live at the peak, and the curve; else why there is nothing."""
 
@@ -363,17 +391,22 @@ class MemoryJson(msgspec.Struct, frozen=True, kw_only=True):
     operators: Annotated[Rows, rows_of("memory")] | UnsetType = UNSET
     live_at_peak: Annotated[Rows, rows_of("memory-live")] | UnsetType = UNSET
     curve: Annotated[Rows, rows_of("memory-curve")] | UnsetType = UNSET
+    snapshot: SnapshotJson | UnsetType = UNSET
+    """Where there is a memory snapshot."""
 
     @classmethod
     def of(cls, trace: Trace) -> MemoryJson:
+        snapshot = SnapshotJson.of(trace) if trace.has_snapshot else UNSET
         if trace.lazy("memory").head(1).collect().is_empty():
-            return cls(rows=[], reason=NO_MEMORY.reason, hint=NO_MEMORY.hint)
+            absent = NO_MEMORY
+            return cls(rows=[], reason=absent.reason, hint=absent.hint, snapshot=snapshot)
         curve = thin_curve(memory_curve(trace), CURVE_POINTS)
         return cls(
             peaks=view_rows("memory-peaks", trace),
             operators=view_rows("memory", trace),
             live_at_peak=view_rows("memory-live", trace),
             curve=to_rows(curve),
+            snapshot=snapshot,
         )
 
 
@@ -399,6 +432,22 @@ class DamagedRankJson(msgspec.Struct, frozen=True):
     reason: str
 
 
+class CollectiveLogJson(msgspec.Struct, frozen=True, kw_only=True):
+    """What logs of collectives say."""
+
+    ranks: Annotated[Rows, rows_of("collective-log-ranks")]
+    sizes: Annotated[Rows, rows_of("collective-log-sizes")]
+    calls: Annotated[Rows, rows_of("collective-log")]
+
+    @classmethod
+    def of(cls, trace: Trace) -> CollectiveLogJson:
+        return cls(
+            ranks=view_rows("collective-log-ranks", trace),
+            sizes=view_rows("collective-log-sizes", trace, LAUNCH_ROWS),
+            calls=view_rows("collective-log", trace, LOG_ROWS),
+        )
+
+
 class DistributedJson(msgspec.Struct, frozen=True, kw_only=True):
     """How much of the steps is communication; of a set, who waits for whom and why.
 
@@ -422,12 +471,16 @@ class DistributedJson(msgspec.Struct, frozen=True, kw_only=True):
     rank_groups: Annotated[Rows, rows_of("rank-groups")] | UnsetType = UNSET
     missing_ranks: list[int] | UnsetType = UNSET
     damaged: list[DamagedRankJson] | UnsetType = UNSET
+    log: CollectiveLogJson | UnsetType = UNSET
+    """Where there are logs of collectives in place of a timeline."""
 
     @classmethod
     def of(cls, trace: Trace, ranks: RankSet | None) -> DistributedJson:
         name = trace.metadata.worker or "worker0"
         summaries = {name: summarise_worker(trace)} if ranks is None else ranks.summaries
         of_set = cls() if ranks is None else cls._of_set(ranks)
+        if trace.has_only_collectives:
+            of_set = structs.replace(of_set, log=CollectiveLogJson.of(trace))
         if not any(summary.records.height for summary in summaries.values()):
             absent = NO_COMMUNICATION
             return structs.replace(of_set, rows=[], reason=absent.reason, hint=absent.hint)

@@ -38,7 +38,10 @@ from timesink.output.numbers import cells, numbers, words
 
 _FIXED_COLUMNS = {"efficiency": 6}
 """How many of them stay however narrow the text is: names are cut before."""
-_OF_MEMORY = ("memory-curve", "memory-peaks", "memory", "memory-live")
+_OF_MEMORY = (
+    *("memory-curve", "memory-peaks", "memory", "memory-live"),
+    *("memory-steps", "memory-unfreed", "memory-failures"),
+)
 """Tables of memory: the moment of a peak is that of the recording in every answer."""
 AS_RECORDED = "Times are as recorded."
 

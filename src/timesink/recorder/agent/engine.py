@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from timesink.errors import TimesinkError
+from timesink.recorder.agent.memory_history import MemoryHistory
 from timesink.recorder.agent.plain import PlainCycles, last_plain
 from timesink.recorder.agent.profiling import ForeignProfilers, RecordedWindow, Stage
 from timesink.recorder.agent.shutdown import (
@@ -225,6 +226,9 @@ class CycleEngine:
         self._torch = torch
         self._guard = ProgramGuard(self._failed)
         self._window = RecordedWindow(torch, plan.extras, self._notebook, where=plan.where)
+        self._memory = MemoryHistory(
+            torch, self._notebook, is_wanted="memory-snapshot" in plan.extras
+        )
         self._plain = PlainCycles(self._notebook, torch, device_events=plan.device_events)
         self._source: Counting | None = None
         self._own_thread = RecordedThread(self._end_of_thread)
@@ -400,6 +404,7 @@ class CycleEngine:
         if self.plan.plain_only:
             self._end_plain(why)
         self._window.close(source.recorded_ns, why)
+        self._memory.end()
         self._own_thread.ended()
 
     def _give_way(self) -> None:
@@ -428,6 +433,7 @@ class CycleEngine:
                 self._finish(self._source, "" if is_all else why)
             elif self.has_begun and self.plan.plain_only and not self.is_over:
                 self._end_plain(why)
+            self._memory.end()
             self._forget(why)
             self._notebook.add("left")
 
@@ -456,6 +462,7 @@ class CycleEngine:
             self._endings.adopt()
         else:
             self.is_over = True
+            self._memory.forget()
             self._window.forget()
 
     def _forget(self, why: str = "") -> None:
