@@ -317,6 +317,7 @@ READERS = (
     "behaviour",
     "counters",
     "event_csv",
+    "xplane",
     "nsys",
     "rocprof",
     "kernel_table",
