@@ -222,13 +222,14 @@ def run_export(options: argparse.Namespace) -> int:
 
     output: Path = options.output
     as_json = output.name.lower().endswith((".json", ".json.gz"))
+    as_packets = output.name.lower().endswith((".pftrace", ".pftrace.gz"))
     as_table = output.name.lower().endswith((".parquet", ".csv", ".csv.gz"))
-    if output.suffix and not (as_json or as_table or output.is_dir()):
+    if output.suffix and not (as_json or as_packets or as_table or output.is_dir()):
         raise UsageError(
             f"{output}: neither .json, .json.gz nor the name of a folder",
             "give a folder without an ending for Parquet, or a name ending in .json or .json.gz",
         )
-    check = check_output if as_json or as_table else check_output_folder
+    check = check_output if as_json or as_packets or as_table else check_output_folder
     source = input_from(options)
     check(output, source, force=options.force)
     trace = _prepare_trace(open_input(source, options), options)
@@ -246,8 +247,10 @@ def run_export(options: argparse.Namespace) -> int:
         print(f"Next: timesink compare {shlex.quote(str(output))} OTHER")
         return 0
     quoted = shlex.quote(str(output))
-    if as_json:
-        written = write_chrome_json(trace, output)
+    if as_json or as_packets:
+        from timesink.formats.perfetto.writer import write_pftrace  # noqa: PLC0415
+
+        written = (write_chrome_json if as_json else write_pftrace)(trace, output)
         remember_folder(output)
         print(f"Wrote {output} ({written} events)")
         print(f"Next: open it at https://ui.perfetto.dev, or run  timesink info {quoted}")

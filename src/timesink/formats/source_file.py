@@ -318,6 +318,7 @@ READERS = (
     "counters",
     "event_csv",
     "xplane",
+    "perfetto.reader",
     "nsys",
     "rocprof",
     "kernel_table",

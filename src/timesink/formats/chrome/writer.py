@@ -79,13 +79,17 @@ def number_lanes(slices: pl.DataFrame) -> pl.Series:
     )
     numbers = np.zeros(slices.height, np.int64)
     for _, lane in ordered.group_by("pid", "tid"):
-        placed = _lane_numbers(lane.select("ts_ns", "end_ns").iter_rows())
+        placed = number_spans(lane.select("ts_ns", "end_ns").iter_rows())
         numbers[lane["row"].to_numpy()] = placed
     return pl.Series("lane", numbers)
 
 
-def _lane_numbers(spans: Iterable[tuple[int, int]]) -> list[int]:
-    """Lane of each span; spans come by start, the longer first."""
+def number_spans(spans: Iterable[tuple[int, int]]) -> list[int]:
+    """Number of the lane of each span; spans come by start, the longer first.
+
+    >>> number_spans([(0, 9), (2, 5), (4, 12)])
+    [0, 0, 1]
+    """
     # Ends of the spans of each lane that are still open, the innermost last.
     lanes: list[list[int]] = [[]]
     placed = []
@@ -104,7 +108,7 @@ def _lane_numbers(spans: Iterable[tuple[int, int]]) -> list[int]:
     return placed
 
 
-_CHROME_FORMATS = ("kineto", "chrome", "event-csv")
+_CHROME_FORMATS = ("kineto", "chrome", "event-csv", "perfetto")
 """Of traces whose names were recorded as readers of this format expect them."""
 _BATCH_ROWS = 50_000
 _AROUND_EVENTS = 2
@@ -136,7 +140,7 @@ def write_chrome_json(trace: Trace, path: Path) -> int:
 
 def json_texts(trace: Trace) -> Iterator[bytes]:
     """A trace as Chrome JSON: what stands before the events, each event, what stands after them."""
-    head = _encode(_top_level(trace))
+    head = _encode(top_level(trace))
     yield head[:-1] + b',\n"traceEvents": [\n'
     between = b""
     for event in events(trace):
@@ -145,7 +149,8 @@ def json_texts(trace: Trace) -> Iterator[bytes]:
     yield b"\n]}\n"
 
 
-def _top_level(trace: Trace) -> dict[str, Any]:
+def top_level(trace: Trace) -> dict[str, Any]:
+    """What stands beside the events: versions, devices, the run."""
     metadata = trace.metadata
     distributed = metadata.distributed
     info = {
