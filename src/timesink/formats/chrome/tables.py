@@ -416,7 +416,14 @@ def counter_frame(joined: Joined) -> pl.DataFrame:
         # One trace of several machines: each has a device 0 of its own.
         host = pl.col("pid").str.extract(HOST_OF_PROCESS, 1)
         by_lane = pl.coalesce(pl.format("{} on {}", by_lane, host), by_lane)
-    placed = frame.with_columns(source, device=pl.coalesce(by_lane, "pid"))
+    # PyTorch's samples of hardware counters are in a process `GPU 3 Counters`.
+    of_process = {
+        text: f"{match[1]} {match[2]}"
+        for text in frame["pid"].unique().drop_nulls()
+        if text.endswith(" Counters") and (match := vendors.DEVICE_LABEL.match(text))
+    }
+    by_process = pl.col("pid").replace(of_process)
+    placed = frame.with_columns(source, device=pl.coalesce(by_lane, by_process))
     return with_processes_apart(placed.drop("category", "pid", "tid"))
 
 

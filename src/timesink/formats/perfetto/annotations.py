@@ -11,6 +11,7 @@ import polars as pl
 from timesink.formats.perfetto import numbers as n
 from timesink.formats.perfetto.packets import Packets, count_broken
 from timesink.formats.wire import LENGTH, Fields, Integers, split_messages
+from timesink.model.arrays import run_slices
 from timesink.model.health import HealthEntry
 
 MAX_DEPTH = 16
@@ -138,9 +139,8 @@ def arguments_of(
         heads[key] + value for key, value in zip(annotations.keys, annotations.values, strict=True)
     ]
     owner = annotations.owner
-    first = np.flatnonzero(np.diff(owner, prepend=-1))
-    last = [*first[1:].tolist(), len(parts)]
-    for event, start, end in zip(owner[first].tolist(), first.tolist(), last, strict=True):
+    for span in run_slices(owner) if len(owner) else ():
+        event, start, end = int(owner[span.start]), span.start, span.stop
         result[event] = msgspec.Raw(b"{" + b",".join(parts[start:end]) + b"}")
     for event, added in (extra or {}).items():
         inside = bytes(result[event])[1:-1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -17,8 +18,10 @@ from timesink.formats.perfetto.packets import Packets, count_broken
 from timesink.formats.perfetto.slices import pair_slices
 from timesink.formats.perfetto.tracks import Lane, Tracks
 from timesink.formats.wire import LENGTH, Fields, Integers, split_messages
+from timesink.model import vendors
 from timesink.model.arrays import run_starts
 from timesink.model.health import HealthEntry
+from timesink.model.schema import BUSY_KINDS
 
 _NO_ARGUMENTS = msgspec.Raw(b"{}")
 _LEGACY_SLICE, _LEGACY_MARK = ord("X"), ord("i")
@@ -293,22 +296,20 @@ def _add_arrows(
     phase = np.full(len(at), "t", object)
     phase[last] = "f"
     phase[first] = "s"
-    alone = first[first == last]
-    kept = np.ones(len(at), bool)
-    kept[alone] = False
+    # An arrow with one end alone is that end.
+    alone = first[(first == last) & ending[first]]
+    phase[alone] = "f"
     categories = _arrow_categories(rows, at, ids, chain)
     for bit in FLOW_KIND_BITS:
         ids = np.where((ids & bit) != 0, ids & ~bit, ids)
-    chosen = np.flatnonzero(kept).tolist()
-    of = at.tolist()
     rows.add(
-        len(chosen),
-        [phase[row] for row in chosen],
-        [categories[row] for row in chosen],
-        [None] * len(chosen),
-        [(rows.pid[of[row]], rows.tid[of[row]]) for row in chosen],
-        ts_ns[kept].tolist(),
-        flow_id=ids[kept].tolist(),
+        len(at),
+        phase.tolist(),
+        categories,
+        [None] * len(at),
+        [(rows.pid[row], rows.tid[row]) for row in at.tolist()],
+        ts_ns.tolist(),
+        flow_id=ids.tolist(),
     )
 
 
@@ -341,16 +342,13 @@ def _launches(
     return columns[:, 0], columns[:, 1]
 
 
-_ON_DEVICE = frozenset({"kernel", "gpu_memcpy", "gpu_memset", "kernel_dispatch", "memory_copy"})
-
-
 def _arrow_categories(rows: Rows, at: Integers, ids: Integers, chain: Integers) -> list[str]:
-    """What each arrow is: a launch where an end of it is device work, else as its number says."""
+    """What each arrow is: as its number says, else a launch where an end launches or is work."""
     marked = np.zeros(len(at), np.int64)
     for bit in FLOW_KIND_BITS:
         marked = np.where((ids & bit) != 0, bit, marked)
     on_device = np.array(
-        [(rows.category[row] or "").lower() in _ON_DEVICE for row in at.tolist()], np.bool_
+        [_is_launch(rows.category[row]) for row in at.tolist()], np.bool_
     )
     launches = np.zeros(int(chain[-1]) + 1, np.bool_)
     launches[chain[on_device]] = True
@@ -358,6 +356,14 @@ def _arrow_categories(rows: Rows, at: Integers, ids: Integers, chain: Integers) 
         FLOW_KIND_BITS[bit] if bit else LAUNCH if is_launch else OTHER
         for bit, is_launch in zip(marked.tolist(), launches[chain].tolist(), strict=True)
     ]
+
+
+@cache
+def _is_launch(category: str | None) -> bool:
+    """Whether events of a category launch device work, or are such."""
+    word = (category or "").lower()
+    kinds = (vendors.HOST_CATEGORIES.get(word), vendors.DEVICE_CATEGORIES.get(word))
+    return kinds[0] in ("runtime", "driver") or kinds[1] in BUSY_KINDS
 
 
 # Samples of counters, and work of a GPU.
@@ -385,7 +391,7 @@ def _add_samples(packets: Packets, events: _TrackEvents, tracks: Tracks, rows: R
                 values[mask] = np.cumsum(values[mask])
     for number in track.tolist():
         described, place = tracks.tracks.get(number), tracks.place(number)
-        names.append((described.name if described else "") or place.name or "counter")
+        names.append((described.name if described else None) or place.name or "counter")
         # Counters are of their process.
         places.append((place.pid, None))
     rows.add(

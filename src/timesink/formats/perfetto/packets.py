@@ -103,12 +103,16 @@ class Packets:
                 "generation": self.generation[packet],
                 "clock": fields.numbers(n.CLOCK, count),
                 "track": tracks,
+                "since": packet,
             }
-        ).unique(["sequence", "generation"], keep="last")
+        ).unique(["sequence", "generation"], keep="first")
         joined = self._state.join(
             rows, on=["sequence", "generation"], how="left", maintain_order="left"
-        ).fill_null(0)
-        return joined["clock"].to_numpy(), joined["track"].to_numpy()
+        )
+        # They hold from the packet on that says them.
+        is_later = joined["since"].fill_null(self.count).to_numpy() <= np.arange(self.count)
+        clock, track = (joined[name].fill_null(0).to_numpy() for name in ("clock", "track"))
+        return np.where(is_later, clock, 0), np.where(is_later, track, 0)
 
 
 def count_broken(fields: Fields, what: str, health: list[HealthEntry]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +12,8 @@ from timesink.formats.perfetto import numbers as n
 from timesink.formats.perfetto.packets import Packets
 from timesink.formats.wire import split_messages
 
+OVERLAP = re.compile(r"overlap \d+")
+"""The name of a track beside its parent, for slices that cross others of it."""
 _MAX_DEPTH = 64
 """Tracks above one another; a longer chain is a circle."""
 
@@ -20,7 +23,7 @@ Lane = int | str
 class Track(msgspec.Struct):
     """One track, as far as the trace describes it."""
 
-    name: str = ""
+    name: str | None = None
     parent: int = 0
     pid: int | None = None
     process_name: str = ""
@@ -66,7 +69,8 @@ class Tracks:
             # A later description of a track adds to an earlier one.
             track = self.tracks.setdefault(int(uuids[row]), Track())
             track.parent = int(parents[row]) or track.parent
-            track.name = names[row] or static_names[row] or track.name
+            written = (names[row], static_names[row], track.name)
+            track.name = next((name for name in written if name is not None), None)
             if has_rank[row]:
                 track.sort_index = int(ranks[row])
         for of, pid, process_name, sort_index, labels in _processes(packets, fields):
@@ -134,20 +138,25 @@ class Tracks:
         track = self.tracks.get(number)
         if track is None:
             return Place("" if number == 0 else f"track {number & 0xFFFF_FFFF:x}", "", "")
+        if track.parent in self.tracks and OVERLAP.fullmatch(track.name or ""):
+            # Slices that would cross others of their lane are written beside it.
+            return self.place(track.parent)
         chain = list(self._chain(number))
         process = next((above for above in chain if above.pid is not None), None)
         thread = next((above for above in chain if above.tid is not None), None)
         if process is None:
             top = chain[-1]
-            pid: Lane = top.name or f"track {number & 0xFFFF_FFFF:x}"
-            return Place(pid, self._lane(pid, track, number), track.name)
+            pid: Lane = f"track {number & 0xFFFF_FFFF:x}" if top.name is None else top.name
+            if track is top:
+                return Place(pid, pid, "")
+            return Place(pid, self._lane(pid, track, number), track.name or "")
         pid = process.pid if process.pid is not None else 0
         if thread is not None and track is thread:
-            name = track.thread_name or track.name
+            name = track.thread_name or track.name or ""
             return Place(pid, thread.tid if thread.tid is not None else 0, name)
         if track is process:
             return Place(pid, pid, track.name or track.process_name)
-        return Place(pid, self._lane(pid, track, number), track.name)
+        return Place(pid, self._lane(pid, track, number), track.name or "")
 
     def _chain(self, number: int) -> Iterator[Track]:
         for _ in range(_MAX_DEPTH):
@@ -159,28 +168,34 @@ class Tracks:
 
     def _lane(self, pid: Lane, track: Track, number: int) -> str:
         """A lane of a process that no other track of it has."""
-        name = track.name or "track"
+        name = "track" if track.name is None else track.name
         owner = self._taken.setdefault((pid, name), number)
-        return name if owner == number and track.name else f"{name} {number & 0xFFFF_FFFF:x}"
+        is_own = owner == number and track.name is not None
+        return name if is_own else f"{name} {number & 0xFFFF_FFFF:x}"
 
     def lane_rows(self) -> list[tuple[str, Lane, Lane, str, Any]]:
         """Names, labels and order of the processes and lanes in use: rows of metadata events."""
         rows: list[tuple[str, Lane, Lane, str, Any]] = []
         named: set[Lane] = set()
         for number, track in self.tracks.items():
-            if not track.is_counter:
+            if track.is_process and track.pid is not None:
+                if track.pid not in named and (name := self.process_names.get(track.pid)):
+                    rows.append(("process_name", track.pid, 0, "name", name))
+                named.add(track.pid)
+            elif not track.is_counter:
                 self.place(number)
         for number, place in self._places.items():
             if isinstance(place.pid, int) and place.pid not in named:
                 named.add(place.pid)
                 if name := self.process_names.get(place.pid):
                     rows.append(("process_name", place.pid, 0, "name", name))
-            if place.name:
+            if place.name and place.name != place.tid:
                 rows.append(("thread_name", place.pid, place.tid, "name", place.name))
             track = self.tracks.get(number)
             if track is not None and track.sort_index is not None and not track.is_process:
+                owner = "thread" if track.parent else "process"
                 rows.append(
-                    ("thread_sort_index", place.pid, place.tid, "sort_index", track.sort_index)
+                    (f"{owner}_sort_index", place.pid, place.tid, "sort_index", track.sort_index)
                 )
         for track in self.tracks.values():
             if track.is_process and track.pid in named and track.pid is not None:

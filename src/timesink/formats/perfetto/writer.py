@@ -226,7 +226,10 @@ class PacketEncoder:
         lanes = dict.fromkeys([*self._lanes, *(lane for _, lane, _ in self._marks)])
         lanes |= dict.fromkeys(lane for lane in self._lane_facts if lane[1] is not None)
         counters = dict.fromkeys(key for _, key, _ in self._samples)
-        processes = dict.fromkeys([*(pid for pid, _ in lanes), *(pid for pid, _ in counters)])
+        facts = [pid for pid, tid in self._lane_facts if tid is None]
+        processes = dict.fromkeys(
+            [*(pid for pid, _ in lanes), *(pid for pid, _ in counters), *facts]
+        )
         for pid in processes:
             yield from self._process(pid)
         for lane in lanes:
@@ -243,6 +246,8 @@ class PacketEncoder:
         uuid = self._tracks[pid, None] = len(self._tracks) + 1
         track = Message().integer(n.UUID, uuid)
         if not _is_number(pid):
+            if facts.get("sort_index") is not None:
+                track.integer(n.SORT_RANK, facts["sort_index"])
             yield _framed_track(track.text(n.TRACK_NAME, str(pid) if pid is not None else ""))
             return
         process = Message().integer(n.PID, pid)
@@ -294,8 +299,8 @@ class PacketEncoder:
         return uuid
 
     def _extra_descriptor(self, lane: Lane, track: int, number: int) -> bytes:
-        name = f"{'' if lane[1] is None else lane[1]} (overlap {number})"
-        return _framed_track(self._descriptor(track, lane[0]).text(n.TRACK_NAME, name))
+        descriptor = Message().integer(n.UUID, track).integer(n.PARENT, self._track(lane))
+        return _framed_track(descriptor.text(n.TRACK_NAME, f"overlap {number}"))
 
     def _stacked(self, slices: Iterable[_Slice], track: int) -> Iterator[bytes]:
         opened: list[_Slice] = []
