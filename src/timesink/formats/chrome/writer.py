@@ -295,7 +295,7 @@ def _device_event(row: Event, offset: int, rare: Mapping[int, Event]) -> Event:
 
 
 def _slice(row: Event, offset: int, arguments: Event) -> Event:
-    dur = _microseconds(row["dur_ns"])
+    dur = encode_ns(row["dur_ns"])
     return {"ph": "X", **_label(row), **_place(row, offset), "dur": dur, "args": arguments}
 
 
@@ -306,15 +306,19 @@ def _label(row: Event) -> Event:
 
 def _place(row: Event, offset: int) -> Event:
     lane = {key: as_number(row[key]) for key in ("pid", "tid") if row[key] is not None}
-    return {**lane, "ts": _microseconds(row["ts_ns"] - offset)}
+    return {**lane, "ts": encode_ns(row["ts_ns"] - offset)}
 
 
 def _present_values(row: Event, columns: Mapping[str, str]) -> Event:
     return {key: row[column] for column, key in columns.items() if row[column] is not None}
 
 
-def _microseconds(ns: int) -> msgspec.Raw:
-    """Nanoseconds as microseconds with three decimals, exact."""
+def encode_ns(ns: int) -> msgspec.Raw:
+    """Nanoseconds as microseconds with three decimals, exact.
+
+    >>> bytes(encode_ns(1234567))
+    b'1234.567'
+    """
     sign, ns = ("-", -ns) if ns < 0 else ("", ns)
     return msgspec.Raw(f"{sign}{ns // 1000}.{ns % 1000:03d}")
 
@@ -330,3 +334,12 @@ def _json_or_text(text: str) -> Any:
     except msgspec.DecodeError:
         return text
     return msgspec.Raw(text)
+
+
+def ns_of(microseconds: msgspec.Raw) -> int:
+    """Nanoseconds of what `encode_ns` gives.
+
+    >>> ns_of(encode_ns(-5))
+    -5
+    """
+    return int(bytes(microseconds).replace(b".", b""))

@@ -10,7 +10,7 @@ import msgspec
 from isal import igzip
 
 from timesink.errors import OutputError
-from timesink.formats.chrome.writer import events, number_spans, top_level
+from timesink.formats.chrome.writer import events, ns_of, number_spans, top_level
 from timesink.formats.perfetto import numbers as n
 from timesink.formats.perfetto.events import FLOW_KIND_BITS, LAUNCH
 from timesink.formats.wire import FIXED64, LENGTH, VARINT, Message, encode_varint
@@ -143,7 +143,7 @@ class PacketEncoder:
             return
         ts_ns = self._ns(event["ts"])
         if phase == "X":
-            end = ts_ns + _ns(event["dur"])
+            end = ts_ns + ns_of(event["dur"])
             self._lanes.setdefault(lane, []).append(_Slice(ts_ns, end, self._body(event)))
         elif phase in ("s", "t", "f"):
             self._take_flow(event, lane, ts_ns)
@@ -167,7 +167,7 @@ class PacketEncoder:
         self._flows.setdefault(lane, []).append((ts_ns, written))
 
     def _ns(self, microseconds: msgspec.Raw) -> int:
-        return _ns(microseconds) + self._zero
+        return ns_of(microseconds) + self._zero
 
     def _body(self, event: dict[str, Any]) -> bytes:
         """Name, category and arguments of an event, encoded."""
@@ -380,11 +380,6 @@ def _framed_track(track: Message) -> bytes:
 
 def _is_number(lane: Any) -> bool:
     return isinstance(lane, int) and -_MAX_PID <= lane < _MAX_PID
-
-
-def _ns(microseconds: msgspec.Raw) -> int:
-    """Microseconds with three decimals as nanoseconds."""
-    return int(bytes(microseconds).replace(b".", b""))
 
 
 def _varint_field(number: int, value: int) -> bytes:
