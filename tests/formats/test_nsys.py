@@ -269,7 +269,7 @@ def test_values_of_another_type_count_as_missing(export) -> None:
 
 
 def test_more_rows_than_are_read_at_once(export, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("timesink.formats.nsys_database.ROWS_AT_ONCE", 4)
+    monkeypatch.setattr("timesink.formats.sqlite_file.ROWS_AT_ONCE", 4)
     marks = [RANGE | {"start": n, "end": n + 1} for n in range(9)]
     trace = export({**kernels(*[KERNEL | {"start": n} for n in range(10)]), **nvtx(*marks)})
     assert trace.device["ts_ns"].to_list() == list(range(10))

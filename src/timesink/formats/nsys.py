@@ -15,9 +15,10 @@ import polars as pl
 from timesink.errors import UnreadableError
 from timesink.formats import nsys_database as activities
 from timesink.formats.finish import close_spans, finish_trace, list_lanes
-from timesink.formats.nsys_database import INTEGER, REAL, TEXT, Database, open_database, process_of
+from timesink.formats.nsys_database import process_of
 from timesink.formats.read_options import ReadOptions
 from timesink.formats.source_file import Damage, SourceFile, packing_health
+from timesink.formats.sqlite_file import INTEGER, REAL, TEXT, Database, open_database
 from timesink.model.health import HealthEntry
 from timesink.model.trace import Device, Metadata, Trace
 from timesink.model.vendors import NVIDIA
@@ -132,6 +133,7 @@ def read_memory(database: Database) -> pl.DataFrame:
 
 NAME = "nsys"
 
+_REPEAT = "copy the file again, or repeat `nsys export --type sqlite`"
 _SQLITE_MAGIC = b"SQLite format 3\0"
 _UNIX_SINCE_1973_NS = 10**17
 _ACTIVITY_PREFIX = "CUPTI_ACTIVITY_KIND_"
@@ -146,7 +148,7 @@ def sniff(head: bytes, name: str) -> bool:  # noqa: ARG001
 
 def read(source: SourceFile, options: ReadOptions) -> Trace:  # noqa: ARG001
     damage = Damage()
-    with open_database(source, damage) as database:
+    with open_database(source, damage, _REPEAT) as database:
         expected_tables = {*activities.DEVICE_KINDS, *activities.HOST_KINDS, *EXPORT_TABLES}
         if expected_tables.isdisjoint(database.columns):
             raise UnreadableError.unrecognised(

@@ -322,6 +322,7 @@ READERS = (
     "event_csv",
     "xplane",
     "perfetto.reader",
+    "rocpd",
     "nsys",
     "rocprof",
     "kernel_table",
