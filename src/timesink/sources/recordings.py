@@ -68,12 +68,22 @@ class Recording(msgspec.Struct, frozen=True):
         return 0
 
 
-_TRACE_NAME = re.compile(r"\.(?:(?:json|sqlite|csv)(?:\.gz)?|json\.zip|parquet)$", re.IGNORECASE)
+_TRACE_NAME = re.compile(
+    r"\.(?:(?:json|sqlite|csv|pftrace|xplane\.pb)(?:\.gz)?|json\.zip|parquet|nsys-rep|db"
+    r"|perfetto-trace)$",
+    re.IGNORECASE,
+)
+
+_TEXTS_OF_FOLDER = "StringIds.parquet"
+_FOLDER_ENDING = re.compile(r"(?:[._-](?:pqtdir|parquetdir|parquet))$", re.IGNORECASE)
 
 
 def recording_of(file: Path) -> Recording:
     """A file as a recording, as far as its name and that of its folder say."""
     worker, timestamp = worker_and_span(file.name)
+    if file.name == _TEXTS_OF_FOLDER:
+        # It stands for the tables of its folder, which has the name of the recording.
+        worker = _FOLDER_ENDING.sub("", file.parent.name) or None
     rank = rank_in_name(file.name)
     return Recording(
         path=file,
