@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from timesink.model.trace import Trace
 
 NAME = "nsys"
-TEXTS_FILE = "StringIds.parquet"
 _MAGIC = b"PAR1"
 _TABLE = re.compile(
     r"(?:StringIds|CUPTI_ACTIVITY_KIND_\w+|NVTX_EVENTS|TARGET_INFO_\w+|META_DATA_\w+|OSRT_API"
-    r"|CUDNN_EVENTS|CUBLAS_EVENTS|GPU_METRICS)(?:_V\d+)?\.parquet",
+    r"|CUDNN_EVENTS|CUBLAS_EVENTS|GPU_METRICS|PROCESSES|ThreadNames|EXPORT_META_DATA"
+    r"|CUDA_GPU_MEMORY_USAGE_EVENTS|PROFILER_OVERHEAD)(?:_V\d+)?\.parquet",
 )
 
 
@@ -29,7 +29,16 @@ def sniff(head: bytes, name: str) -> bool:
     >>> sniff(b"PAR1....", "StringIds.parquet"), sniff(b"PAR1....", "table.parquet")
     (True, False)
     """
-    return head.startswith(_MAGIC) and _TABLE.fullmatch(name) is not None
+    return head.startswith(_MAGIC) and is_table_of_folder(name)
+
+
+def is_table_of_folder(name: str) -> bool:
+    """Whether a file has the name of a table of an export as Parquet.
+
+    >>> is_table_of_folder("CUPTI_ACTIVITY_KIND_KERNEL_V3.parquet")
+    True
+    """
+    return _TABLE.fullmatch(name) is not None
 
 
 def read(source: SourceFile, options: ReadOptions) -> Trace:  # noqa: ARG001

@@ -12,6 +12,7 @@ from timesink.errors import UnreadableError
 from timesink.formats.chrome.container import looks_like_events
 from timesink.formats.file_names import rank_in_name
 from timesink.formats.small_files import DamagedError, read_small_json
+from timesink.formats.nsys_parquet import is_table_of_folder
 from timesink.formats.source_file import open_source
 from timesink.model.recorded_run import SCHEMA, RecordedRun, recorded_run
 
@@ -212,18 +213,24 @@ class Sidecars(msgspec.Struct, frozen=True):
     counters: Path | None
     topology: Path | None
     run: RunFile | None
+    tables: tuple[Path, ...] = ()
+    """Further tables of a recording that is a folder of them."""
 
     @property
     def files(self) -> list[Path]:
         """All of them that are there."""
         beside = (self.counters, self.topology, None if self.run is None else self.run.path)
-        return [file for file in beside if file is not None]
+        return [*(file for file in beside if file is not None), *self.tables]
 
 
 def sidecars_of(path: Path) -> Sidecars:
     """What belongs to a trace, looked up once."""
     run = find_run(path)
-    return Sidecars(_counters_beside(path, run), find_topology(path), run)
+    tables: tuple[Path, ...] = ()
+    if is_table_of_folder(path.name):
+        others = (file for file in path.parent.glob("*.parquet") if file != path)
+        tables = tuple(sorted(file for file in others if is_table_of_folder(file.name)))
+    return Sidecars(_counters_beside(path, run), find_topology(path), run, tables)
 
 
 def recorded_at(place: Path) -> RecordedRun | None:
