@@ -150,7 +150,14 @@ def fill(writer: _Writer, pid: int, steps: int, start: int) -> None:
     """A program that copies, launches a kernel and marks each step."""
     writer.add("info_node", id=1, hash=7, machine_id="m", hostname="node7", release="6.8")
     writer.add(
-        "info_process", id=pid, nid=1, ppid=1, pid=pid, command="/usr/bin/train --fast", start=0, end=9
+        "info_process",
+        id=pid,
+        nid=1,
+        ppid=1,
+        pid=pid,
+        command="/usr/bin/train --fast",
+        start=0,
+        end=9,
     )
     writer.add("info_thread", id=pid + 1, nid=1, pid=pid, tid=pid + 1, name="main")
     facts = json.dumps({"cu_count": 304, "mem_banks": [{"size_in_bytes": 192 << 30}]})
@@ -163,7 +170,9 @@ def fill(writer: _Writer, pid: int, steps: int, start: int) -> None:
             product_name=f"AMD Instinct MI300X {number}",
             extdata=facts,
         )
-    writer.add("info_kernel_symbol", id=3, kernel_name="_Zgemm", display_name="gemm", arch_vgpr_count=64)
+    writer.add(
+        "info_kernel_symbol", id=3, kernel_name="_Zgemm", display_name="gemm", arch_vgpr_count=64
+    )
     writer.add("info_pmc", id=11, nid=1, pid=pid, agent_id=GPU, name="SQ_WAVES", symbol="SQ_WAVES")
     host = {"nid": 1, "pid": pid, "tid": pid + 1}
     work = {**host, "agent_id": GPU, "queue_id": 1, "stream_id": 2}
@@ -175,7 +184,9 @@ def fill(writer: _Writer, pid: int, steps: int, start: int) -> None:
         copy_event = writer.event("MEMORY_COPY", 10 * step + 2)
         call = writer.event("HIP_RUNTIME_API", 10 * step + 2)
         region = {"name_id": writer.text("hipMemcpyAsync"), "event_id": call}
-        writer.add("region", **writer.place(**host), **writer.times(at + 1_000, at + 3_000), **region)
+        writer.add(
+            "region", **writer.place(**host), **writer.times(at + 1_000, at + 3_000), **region
+        )
         copy_place = {key: value for key, value in work.items() if key != "agent_id"}
         if "track_id" in writer.schema["memory_copy"]:
             copy_place = work
@@ -188,7 +199,9 @@ def fill(writer: _Writer, pid: int, steps: int, start: int) -> None:
         )
         call = writer.event("HIP_RUNTIME_API", 10 * step + 3)
         region = {"name_id": writer.text("hipLaunchKernel"), "event_id": call}
-        writer.add("region", **writer.place(**host), **writer.times(at + 10_000, at + 12_000), **region)
+        writer.add(
+            "region", **writer.place(**host), **writer.times(at + 10_000, at + 12_000), **region
+        )
         dispatch = writer.event("KERNEL_DISPATCH", 10 * step + 3)
         writer.add(
             "kernel_dispatch",
@@ -202,7 +215,9 @@ def fill(writer: _Writer, pid: int, steps: int, start: int) -> None:
         writer.add("pmc_event", event_id=dispatch, pmc_id=11, value=100.0 + step)
         wait = writer.event("HSA_CORE_API", 10 * step + 4)
         region = {"name_id": writer.text("hsa_signal_wait"), "event_id": wait}
-        writer.add("region", **writer.place(**host), **writer.times(at + 13_000, at + 61_000), **region)
+        writer.add(
+            "region", **writer.place(**host), **writer.times(at + 13_000, at + 61_000), **region
+        )
     for number, (sort, size) in enumerate((("ALLOC", 1 << 20), ("FREE", 0))):
         event = writer.event("MEMORY_ALLOCATION", 900 + number)
         place = {**host, "agent_id": GPU if sort == "ALLOC" else None}

@@ -79,7 +79,9 @@ def test_names_with_versions(tmp_path):
 
 
 def test_a_table_that_cannot_be_read_is_counted(tmp_path):
-    folder = to_parquet(write_export(tmp_path / "run.sqlite", EXPORT), tmp_path / "pqt")
+    texts = [*STRINGS["StringIds"], {"id": 99, "value": "of this test"}]
+    export = write_export(tmp_path / "run.sqlite", {**EXPORT, "StringIds": texts})
+    folder = to_parquet(export, tmp_path / "pqt")
     file = folder / "NVTX_EVENTS.parquet"
     file.write_bytes(file.read_bytes()[:-9])
     trace = timesink.open(folder)

@@ -170,9 +170,7 @@ def read_tables(
     tables, rows, entries = _read_tables(database, strings, devices)
     health += entries
     # Unix time of the export's zero, in ns.
-    starts = database.rows(
-        "TARGET_INFO_SESSION_START_TIME", {"utcEpochNs": INTEGER}
-    ).drop_nulls()
+    starts = database.rows("TARGET_INFO_SESSION_START_TIME", {"utcEpochNs": INTEGER}).drop_nulls()
     clock, offset = _find_clock(None if starts.is_empty() else int(starts.item(0, 0)), tables)
     # Names and values of every table that describes the export and the machine.
     facts: dict[str, str] = {}

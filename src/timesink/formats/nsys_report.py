@@ -64,7 +64,11 @@ def _export(program: str, report: Path, exported: Path, path: Path) -> None:
     command += ["--output", str(exported), str(report)]
     try:
         done = subprocess.run(  # noqa: S603
-            command, capture_output=True, check=False, timeout=_MAX_SECONDS, stdin=subprocess.DEVNULL
+            command,
+            capture_output=True,
+            check=False,
+            timeout=_MAX_SECONDS,
+            stdin=subprocess.DEVNULL,
         )
     except subprocess.TimeoutExpired:
         reason = f"no end after {_MAX_SECONDS // 60} minutes"

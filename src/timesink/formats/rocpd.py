@@ -26,7 +26,9 @@ from timesink.model.vendors import AMD
 
 NAME = "rocpd"
 _SQLITE_MAGIC = b"SQLite format 3\0"
-_TABLE = re.compile(r"rocpd_(?P<name>[a-z_]+?)(?P<set>_?[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12})?")
+_TABLE = re.compile(
+    r"rocpd_(?P<name>[a-z_]+?)(?P<set>_?[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12})?"
+)
 """Name of a table, and the number of the set it is of."""
 _OLD_TABLES = frozenset({"rocpd_op", "rocpd_api", "rocpd_string"})
 _EVENTS = {
@@ -123,7 +125,9 @@ def read(source: SourceFile, options: ReadOptions) -> Trace:  # noqa: ARG001
             health += _unread(tables)
     frames = {table: pl.concat(rows, how="diagonal") for table, rows in parts.items()}
     if "device" in frames:
-        frames["tracks"] = pl.concat([frames["tracks"], list_lanes(frames["device"])], how="diagonal")
+        frames["tracks"] = pl.concat(
+            [frames["tracks"], list_lanes(frames["device"])], how="diagonal"
+        )
     version = facts.get("schema_version", "")
     health += packing_health(damage)
     metadata = Metadata(
@@ -154,7 +158,7 @@ def _table_sets(database: Database) -> list[_TableSet]:
 
 
 def _refusal(source: SourceFile, database: Database) -> UnreadableError:
-    if _OLD_TABLES <= set(database.columns):
+    if set(database.columns) >= _OLD_TABLES:
         return UnreadableError(
             f"{source.path}: a database of rocmProfileData, older than rocpd schema 3",
             "convert it with its rpd2tracing.py, and give the JSON",
@@ -386,9 +390,7 @@ def _device_of(column: str, agents: pl.DataFrame) -> pl.DataFrame:
     return agents.select(pl.col("agent_id").alias(column), pl.col("device").alias(f"{column}_gpu"))
 
 
-def _kernel_rows(
-    rows: pl.DataFrame, tables: _TableSet, agents: pl.DataFrame
-) -> pl.DataFrame:
+def _kernel_rows(rows: pl.DataFrame, tables: _TableSet, agents: pl.DataFrame) -> pl.DataFrame:
     symbols = tables.lookup(
         "info_kernel_symbol",
         "kernel_id",
@@ -430,9 +432,7 @@ def _kernel_rows(
     )
 
 
-def _copy_rows(
-    rows: pl.DataFrame, strings: pl.DataFrame, agents: pl.DataFrame
-) -> pl.DataFrame:
+def _copy_rows(rows: pl.DataFrame, strings: pl.DataFrame, agents: pl.DataFrame) -> pl.DataFrame:
     rows = rows.join(strings, on="name_id", how="left", maintain_order="left")
     for end in ("src_agent_id", "dst_agent_id"):
         rows = rows.join(_device_of(end, agents), on=end, how="left", maintain_order="left")
@@ -441,9 +441,7 @@ def _copy_rows(
     direction = (
         pl.when((source != target) & source.is_not_null() & target.is_not_null())
         .then(pl.lit("PtoP"))
-        .otherwise(
-            recorded.replace_strict(_DIRECTIONS, default="other", return_dtype=pl.String)
-        )
+        .otherwise(recorded.replace_strict(_DIRECTIONS, default="other", return_dtype=pl.String))
     ).fill_null("other")
     rows = rows.with_columns(device=pl.coalesce(target, source), copy_direction=direction)
     return rows.with_columns(**_on_device(rows)).select(
@@ -510,7 +508,9 @@ def _counter_rows(
     ):
         if rows is None or rows.is_empty():
             continue
-        places = rows.select("event_id", "index", "start", *(("device",) if rows is kernels else ()))
+        places = rows.select(
+            "event_id", "index", "start", *(("device",) if rows is kernels else ())
+        )
         placed = named.join(places, on="event_id", how="inner", maintain_order="left")
         parts.append(
             placed.select(

@@ -230,9 +230,7 @@ def _step(
     return (position, number, wire_type, value, length), following, is_whole
 
 
-def _walk(
-    data: bytes, position: int, end: int, message: int, rows: array[int]
-) -> int | None:
+def _walk(data: bytes, position: int, end: int, message: int, rows: array[int]) -> int | None:
     """The fields of one message, appended to `rows`; where it breaks, if it does."""
     append = rows.extend
     while position < end:
@@ -363,7 +361,7 @@ class Message:
 
     def message(self, number: int, value: Message) -> Message:
         """Add a message."""
-        return self.raw(number, value._parts)  # noqa: SLF001 - of the same class
+        return self.raw(number, value._parts)
 
     def messages(self, number: int, values: Iterable[Message]) -> Message:
         """Add messages under one number."""

@@ -41,7 +41,16 @@ _PLANE_NAME, _PLANE_LINES, _PLANE_EVENTS, _PLANE_STATS, _PLANE_VALUES = 2, 3, 4,
 _LINE_ID, _LINE_NAME, _LINE_NS, _LINE_EVENTS, _LINE_TITLE = 1, 2, 3, 4, 11
 _EVENT_OF, _EVENT_OFFSET, _EVENT_LENGTH, _EVENT_VALUES, _EVENT_TIMES = 1, 2, 3, 4, 5
 _OF_NAME, _OF_TITLE, _OF_VALUES = 2, 4, 5
-_VALUE_OF, _DOUBLE, _UNSIGNED, _SIGNED, _TEXT, _BYTES, _REFERENCE, _PACKED_TEXT = 1, 2, 3, 4, 5, 6, 7, 8
+_VALUE_OF, _DOUBLE, _UNSIGNED, _SIGNED, _TEXT, _BYTES, _REFERENCE, _PACKED_TEXT = (
+    1,
+    2,
+    3,
+    4,
+    5,
+    6,
+    7,
+    8,
+)
 
 _DEVICE_PLANE = re.compile(r"^/device:(?P<sort>[A-Z_]+):(?:[A-Z]+:)?(?P<number>\d+)(?P<core> .+)?$")
 _FACTS_PLANES = ("/host:metadata", "Task Environment", "/host:__ScopeRangeCallStack__")
@@ -118,7 +127,9 @@ def sniff(head: bytes, name: str) -> bool:
         while start < len(head) and head[start] & 0x80:
             start += 1
         start += 1
-    inside = split_messages(as_bytes(head[start : start + 256]), [0], [len(head[start : start + 256])])
+    inside = split_messages(
+        as_bytes(head[start : start + 256]), [0], [len(head[start : start + 256])]
+    )
     names = inside.texts(inside.select(_PLANE_NAME, LENGTH))
     return any(_KNOWN_PLANE.match(text.encode()) for text in names[:1])
 
@@ -294,8 +305,12 @@ def _read_planes(
             "device": [devices[plane] for plane in line_plane],
         },
         schema={
-            **{"line": pl.Int64, "plane": pl.Int64, "tid": pl.String, "lane": pl.String},
-            **{"line_ns": pl.Int64, "device": pl.Int64},
+            "line": pl.Int64,
+            "plane": pl.Int64,
+            "tid": pl.String,
+            "lane": pl.String,
+            "line_ns": pl.Int64,
+            "device": pl.Int64,
         },
     )
     return _Planes(names, stat_names, sorts, lines, fields, facts, sort_values)
@@ -555,7 +570,9 @@ def _device_rows(events: pl.DataFrame, lookup: _Lookup, planes: _Planes) -> pl.D
     kernel = _details(lookup.column(events, "kernel_details", "text"))
     copy = _details(lookup.column(events, "memcpy_details", "text"))
     fill = _details(lookup.column(events, "memset_details", "text"))
-    words = {match["number"]: match["sort"] for match in map(_DEVICE_PLANE.match, planes.names) if match}
+    words = {
+        match["number"]: match["sort"] for match in map(_DEVICE_PLANE.match, planes.names) if match
+    }
     word = next(iter(words.values()), "GPU")
     stream = events["lane"].str.extract(r"^Stream #(\d+)").fill_null(events["lane"])
     frame = events.with_columns(
@@ -578,8 +595,10 @@ def _device_rows(events: pl.DataFrame, lookup: _Lookup, planes: _Planes) -> pl.D
     frame = frame.with_columns(
         column.cast(pl.Int64, strict=False).alias(name) for name, column in grid.items()
     )
-    direction = pl.col("name").str.extract("([HDP]2[HDP])").replace_strict(
-        _DIRECTIONS, default="other", return_dtype=pl.String
+    direction = (
+        pl.col("name")
+        .str.extract("([HDP]2[HDP])")
+        .replace_strict(_DIRECTIONS, default="other", return_dtype=pl.String)
     )
     return frame.with_columns(
         copy_direction=pl.when(pl.col("kind") == "memcpy").then(direction),
@@ -615,8 +634,8 @@ def _details(texts: pl.Series) -> pl.DataFrame:
     rows = [(text, *map(dict(_DETAIL.findall(text)).get, _DETAILS)) for text in distinct]
     schema = dict.fromkeys(("text", *_DETAILS), pl.String)
     looked_up = pl.DataFrame(rows, schema=schema, orient="row")
-    return texts.alias("text").to_frame().join(
-        looked_up, on="text", how="left", maintain_order="left"
+    return (
+        texts.alias("text").to_frame().join(looked_up, on="text", how="left", maintain_order="left")
     )
 
 

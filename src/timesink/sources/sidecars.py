@@ -11,8 +11,8 @@ import msgspec
 from timesink.errors import UnreadableError
 from timesink.formats.chrome.container import looks_like_events
 from timesink.formats.file_names import rank_in_name
-from timesink.formats.small_files import DamagedError, read_small_json
 from timesink.formats.nsys_parquet import is_table_of_folder
+from timesink.formats.small_files import DamagedError, read_small_json
 from timesink.formats.source_file import open_source
 from timesink.model.recorded_run import SCHEMA, RecordedRun, recorded_run
 

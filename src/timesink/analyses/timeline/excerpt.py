@@ -35,6 +35,8 @@ def excerpt(trace: Trace, *, steps: str | None = None, detail: str = "all") -> T
     frames = {**part.frames, "host": kinds}
     frames |= {name: part.lazy(name).head(0) for name in _TABLES_LEFT_OUT[detail]}
     if detail == "device":
-        annotations = pl.col("kind").cast(pl.String).is_in([k for k in DEVICE_KINDS if k != "other"])
+        annotations = (
+            pl.col("kind").cast(pl.String).is_in([k for k in DEVICE_KINDS if k != "other"])
+        )
         frames["device"] = part.lazy("device").filter(annotations)
     return replace(part, frames=frames)

@@ -93,9 +93,7 @@ def _read_level(
     return keys, values
 
 
-def _fill_scalars(
-    fields: Fields, rows: Integers, forms: Integers, values: list[bytes]
-) -> None:
+def _fill_scalars(fields: Fields, rows: Integers, forms: Integers, values: list[bytes]) -> None:
     """Put numbers, truths and texts in their places, as JSON."""
     chosen = rows[np.isin(forms, _NUMBERS) & (fields.wire_type[rows] == 0)]
     is_signed = fields.number[chosen] == n.INTEGER
@@ -107,10 +105,14 @@ def _fill_scalars(
     for place in np.flatnonzero(~is_signed & (numbers < 0)).tolist():
         values[at[place]] = b"%d" % (int(numbers[place]) % 2**64)
     truths = rows[forms == n.BOOLEAN]
-    for row, number in zip(fields.message[truths].tolist(), fields.value[truths].tolist(), strict=True):
+    for row, number in zip(
+        fields.message[truths].tolist(), fields.value[truths].tolist(), strict=True
+    ):
         values[row] = b"true" if number else b"false"
     reals = rows[(forms == n.DOUBLE) & (fields.wire_type[rows] == 1)]
-    for row, real in zip(fields.message[reals].tolist(), fields.doubles(reals).tolist(), strict=True):
+    for row, real in zip(
+        fields.message[reals].tolist(), fields.doubles(reals).tolist(), strict=True
+    ):
         values[row] = repr(real).encode() if abs(real) < float("inf") else b"null"
     for form in (n.STRING, n.LEGACY_JSON):
         texts = rows[(forms == form) & (fields.wire_type[rows] == LENGTH)]

@@ -63,9 +63,7 @@ def manifest_of(members: Sequence[ArchiveMember]) -> bytes:
     return msgspec.json.format(msgspec.json.encode(manifest), indent=2)
 
 
-def write_archive(
-    path: Path, members: Sequence[ArchiveMember], traces: Iterable[Trace]
-) -> int:
+def write_archive(path: Path, members: Sequence[ArchiveMember], traces: Iterable[Trace]) -> int:
     """Write the traces of members, in their order, and the manifest; the number of events."""
     written = 0
     with (

@@ -48,7 +48,7 @@ class Rows(msgspec.Struct):
     def __len__(self) -> int:
         return len(self.phase)
 
-    def add(  # noqa: PLR0913 - the columns of an event
+    def add(
         self,
         count: int,
         phase: str | Sequence[str],
@@ -159,9 +159,9 @@ def _add_slices(
     )
     begin = np.concatenate([edges[paired.begin], edges[paired.open]])
     length = np.zeros(len(begin), np.int64)
-    length[: len(paired.begin)] = events.time_ns[edges[paired.end]] - events.time_ns[
-        edges[paired.begin]
-    ]
+    length[: len(paired.begin)] = (
+        events.time_ns[edges[paired.end]] - events.time_ns[edges[paired.begin]]
+    )
     for lost, what in ((paired.open, "a begin"), (paired.stray, "an end")):
         if len(lost):
             name = events.name[int(edges[lost[0]])] or ""
@@ -181,7 +181,9 @@ def _add_slices(
     annotations = read_annotations(packets, events.packet, events.fields)
     arguments = arguments_of(annotations, len(events))
     is_known_track = {t: tracks.place(t) for t in np.unique(events.track).tolist()}
-    places = [(place.pid, place.tid) for place in map(is_known_track.get, events.track.tolist()) if place]
+    places = [
+        (place.pid, place.tid) for place in map(is_known_track.get, events.track.tolist()) if place
+    ]
     chosen = begin.tolist()
     names, categories = events.name.to_list(), events.category.to_list()
     slice_arguments = [arguments[row] for row in chosen]
@@ -347,9 +349,7 @@ def _arrow_categories(rows: Rows, at: Integers, ids: Integers, chain: Integers) 
     marked = np.zeros(len(at), np.int64)
     for bit in FLOW_KIND_BITS:
         marked = np.where((ids & bit) != 0, bit, marked)
-    on_device = np.array(
-        [_is_launch(rows.category[row]) for row in at.tolist()], np.bool_
-    )
+    on_device = np.array([_is_launch(rows.category[row]) for row in at.tolist()], np.bool_)
     launches = np.zeros(int(chain[-1]) + 1, np.bool_)
     launches[chain[on_device]] = True
     return [
@@ -440,9 +440,7 @@ def _add_gpu_samples(packets: Packets, time_ns: Integers, rows: Rows) -> None:
         names.append(specs.get(number, f"counter {number}"))
         places.append((f"GPU {max(gpu, 0)} Counters", None))
     times = time_ns[packet[of]].tolist()
-    rows.add(
-        len(of), "C", [None] * len(of), names, places, times, arguments=_values(values)
-    )
+    rows.add(len(of), "C", [None] * len(of), names, places, times, arguments=_values(values))
 
 
 def _counter_names(
@@ -542,7 +540,9 @@ def _stage_arguments(packets: Packets, packet: Integers, fields: Fields) -> list
     values: list[Any] = [None] * len(launch)
     for number in (3, 4):
         chosen = given.select(number)
-        for at, value in zip(given.message[chosen].tolist(), given.value[chosen].tolist(), strict=True):
+        for at, value in zip(
+            given.message[chosen].tolist(), given.value[chosen].tolist(), strict=True
+        ):
             values[at] = value
     reals = given.select(5)
     for at, real in zip(given.message[reals].tolist(), given.doubles(reals).tolist(), strict=True):

@@ -122,9 +122,7 @@ def count_broken(fields: Fields, what: str, health: list[HealthEntry]) -> None:
         health.append(HealthEntry("broken_messages", len(fields.broken), example))
 
 
-def _packet_ranges(
-    content: bytes, health: list[HealthEntry]
-) -> tuple[bytes, Integers, Integers]:
+def _packet_ranges(content: bytes, health: list[HealthEntry]) -> tuple[bytes, Integers, Integers]:
     """The content with all packets unpacked, and where each begins and ends."""
     top = split_messages(as_bytes(content), [0], [len(content)])
     for position in top.break_at.tolist():

@@ -24,7 +24,7 @@ from timesink.formats.perfetto.events import Rows, read_events
 from timesink.formats.perfetto.packets import Packets, times_of
 from timesink.formats.read_options import ReadOptions
 from timesink.formats.source_file import SourceFile
-from timesink.formats.wire import LENGTH, as_bytes, split_messages
+from timesink.formats.wire import as_bytes, split_messages
 from timesink.model.health import HealthEntry
 from timesink.model.trace import Trace
 

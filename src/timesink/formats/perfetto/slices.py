@@ -59,9 +59,7 @@ def pair_slices(track: Integers, time_ns: Integers, is_begin: Integers) -> Paire
     )
 
 
-def _come_in_groups(
-    tracks: Integers, begins: Integers, number: Integers, count: int
-) -> Integers:
+def _come_in_groups(tracks: Integers, begins: Integers, number: Integers, count: int) -> Integers:
     """Which tracks consist of groups of begins, each followed by as many ends."""
     if not len(tracks):
         return np.zeros(count, np.bool_)
