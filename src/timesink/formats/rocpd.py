@@ -53,7 +53,7 @@ _TIMES = ("start", "end", "start_id", "end_id", "timestamp", "timestamp_id")
 _CPU, _CUDA = 0, 1  # c10::DeviceType, which counts ROCm as CUDA
 _KINDS = (
     (r"MARKER", "annotation"),
-    (r"RCCL", "collective"),
+    ("|".join(AMD.collectives).upper(), "collective"),
     (r"^HIP", "runtime"),
     (r"^HSA", "driver"),
 )

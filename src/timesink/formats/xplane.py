@@ -62,10 +62,12 @@ _MAX_TEXT = 1 << 24
 
 _MODELLED = (
     *("correlation_id", "kernel_details", "memcpy_details", "memset_details", "step_num"),
-    *("cuda_graph_id", "cuda_graph_node_id", "bytes_reserved", "bytes_allocated"),
+    *vendors.every("graph_arguments"),
+    *("bytes_reserved", "bytes_allocated"),
     *("allocator_name", "allocation_bytes", "addr", "counter_value"),
 )
 """Values of events that have a column of their own."""
+_GRAPH, _GRAPH_NODE = vendors.every("graph_arguments")[:2]
 _RARE = (
     *("hlo_op", "hlo_module", "hlo_category", "program_id", "run_id", "tf_op", "deduplicated_name"),
     *("flops", "model_flops", "bytes_accessed", "raw_bytes_accessed", "source", "long_name"),
@@ -577,8 +579,8 @@ def _device_rows(events: pl.DataFrame, lookup: _Lookup, planes: _Planes) -> pl.D
     stream = events["lane"].str.extract(r"^Stream #(\d+)").fill_null(events["lane"])
     frame = events.with_columns(
         lookup.column(events, "correlation_id").alias("correlation"),
-        lookup.column(events, "cuda_graph_id").alias("graph_id"),
-        lookup.column(events, "cuda_graph_node_id").alias("graph_node_id"),
+        lookup.column(events, _GRAPH).alias("graph_id"),
+        lookup.column(events, _GRAPH_NODE).alias("graph_node_id"),
         kinds.alias("kind"),
         stream.alias("stream"),
         category=pl.col("lane"),

@@ -429,9 +429,18 @@ def counter_frame(joined: Joined) -> pl.DataFrame:
 
 def collective_frame(joined: Joined) -> pl.DataFrame:
     schema = TABLES["collectives"].schema
-    numbers = pl.col([column for column, dtype in schema.items() if dtype == pl.Int64()])
-    return joined.frame(schema).with_columns(
-        numbers.cast(pl.String).cast(pl.Float64, strict=False).cast(pl.Int64, strict=False)
+    columns = [column for column, dtype in schema.items() if dtype == pl.Int64()]
+    texts = joined.frame(schema)
+    columns = [column for column in columns if column in texts.columns]
+    texts = texts.with_columns(pl.col(columns).cast(pl.String))
+    return texts.with_columns(
+        pl.coalesce(
+            # Whole numbers keep every digit; ids of 64 bits may be larger than a signed one.
+            pl.col(column).cast(pl.Int64, strict=False),
+            pl.col(column).cast(pl.UInt64, strict=False).reinterpret(signed=True),
+            pl.col(column).cast(pl.Float64, strict=False).cast(pl.Int64, strict=False),
+        ).alias(column)
+        for column in columns
     )
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from timesink.formats.chrome.columns import NULL_INT
+from timesink.formats.chrome.writer import DEVICE_CATEGORIES, HOST_CATEGORIES
 from timesink.formats.perfetto import numbers as n
 from timesink.formats.perfetto.annotations import arguments_of, read_annotations
 from timesink.formats.perfetto.packets import Packets, count_broken
@@ -229,18 +230,26 @@ def _legacy_slices(packets: Packets, events: _TrackEvents) -> tuple[Integers, In
     return owner[chosen], lengths[chosen] * 1000
 
 
+_SYNC_ARGUMENT = vendors.NVIDIA.rare_arguments[0][0].encode()
 _WORK_ARGUMENTS = (
-    (re.compile(rb'"(?:copy kind|src kind|dst kind)":'), "gpu_memcpy"),
-    (re.compile(rb'"cuda_sync_kind":'), "cuda_sync"),
-    (re.compile(rb'"grid":.*"stream":|"stream":.*"grid":'), "kernel"),
-    (re.compile(rb'"memory kind":|"value":.*"bytes":.*"stream":'), "gpu_memset"),
-    (re.compile(rb'"(?:overhead|cost)":'), "overhead"),
-    (re.compile(rb'"Python id":'), "python_function"),
-    (re.compile(rb'"cbid":'), "cuda_runtime"),
-    (re.compile(rb'"(?:External id|Record function id|Sequence number)":'), "cpu_op"),
+    (re.compile(rb'"(?:copy kind|src kind|dst kind)":'), DEVICE_CATEGORIES["memcpy"]),
+    (re.compile(b'"%b":' % _SYNC_ARGUMENT), DEVICE_CATEGORIES["sync"]),
+    (re.compile(rb'"grid":.*"stream":|"stream":.*"grid":'), DEVICE_CATEGORIES["kernel"]),
+    (
+        re.compile(rb'"memory kind":|"value":.*"bytes":.*"stream":'),
+        DEVICE_CATEGORIES["memset"],
+    ),
+    (re.compile(rb'"(?:overhead|cost)":'), HOST_CATEGORIES["overhead"]),
+    (re.compile(rb'"Python id":'), HOST_CATEGORIES["python_function"]),
+    (re.compile(rb'"cbid":'), HOST_CATEGORIES["runtime"]),
+    (
+        re.compile(rb'"(?:External id|Record function id|Sequence number)":'),
+        HOST_CATEGORIES["operator"],
+    ),
 )
 """What PyTorch's first writer, which has no categories, says of each sort of event."""
-_DRIVER_NAME = re.compile(r"cu[A-Z]")
+_DRIVER_NAME = re.compile(r"[a-z]{2}[A-Z]")
+"""Drivers have prefixes of two letters, runtimes longer ones."""
 
 
 def infer_categories(
@@ -253,10 +262,10 @@ def infer_categories(
         text = bytes(arguments[row])
         if text == b"{}":
             continue
-        found = next((kind for mark, kind in _WORK_ARGUMENTS if mark.search(text)), None)
-        if found == "cuda_runtime" and _DRIVER_NAME.match(names[row] or ""):
-            found = "cuda_driver"
-        categories[row] = found
+        category = next((kind for mark, kind in _WORK_ARGUMENTS if mark.search(text)), None)
+        if category == HOST_CATEGORIES["runtime"] and _DRIVER_NAME.match(names[row] or ""):
+            category = HOST_CATEGORIES["driver"]
+        categories[row] = category
     return categories
 
 
@@ -406,7 +415,11 @@ def _add_samples(packets: Packets, events: _TrackEvents, tracks: Tracks, rows: R
 
 
 def _values(values: Any) -> list[msgspec.Raw]:
-    return [msgspec.Raw(b'{"value":' + repr(value).encode() + b"}") for value in values.tolist()]
+    numbers = np.where(np.isfinite(values), values, 0.0).tolist()
+    rows = [msgspec.Raw(b'{"value":' + repr(value).encode() + b"}") for value in numbers]
+    for row in np.flatnonzero(~np.isfinite(values)).tolist():
+        rows[row] = msgspec.Raw(b'{"value":null}')
+    return rows
 
 
 def _add_gpu_samples(packets: Packets, time_ns: Integers, rows: Rows) -> None:
@@ -458,11 +471,11 @@ def _counter_names(
     return names
 
 
-_STAGE_CATEGORIES = (
-    (re.compile("mem(?:ory)?[ _]?(?:cpy|copy)|copy|transfer", re.IGNORECASE), "gpu_memcpy"),
-    (re.compile("mem(?:ory)?[ _]?set|fill", re.IGNORECASE), "gpu_memset"),
-    (re.compile("sync|wait|event|barrier", re.IGNORECASE), "cuda_sync"),
-    (re.compile("annotation|range|nvtx", re.IGNORECASE), "gpu_user_annotation"),
+_STAGE_KINDS = (
+    (re.compile("mem(?:ory)?[ _]?(?:cpy|copy)|copy|transfer", re.IGNORECASE), "memcpy"),
+    (re.compile("mem(?:ory)?[ _]?set|fill", re.IGNORECASE), "memset"),
+    (re.compile("sync|wait|event|barrier", re.IGNORECASE), "sync"),
+    (re.compile("annotation|range|nvtx", re.IGNORECASE), "annotation"),
 )
 
 
@@ -500,8 +513,8 @@ def _add_stages(packets: Packets, time_ns: Integers, rows: Rows) -> dict[int, in
         stages[numbers[row]] = len(rows) + len(names)
         kernel = kernels[row] or plain[row]
         names.append(kernel or labels[row] or written[row] or sort)
-        by_sort = next((c for mark, c in _STAGE_CATEGORIES if mark.search(sort)), "kernel")
-        categories.append("kernel" if kernel else by_sort)
+        kind = next((kind for mark, kind in _STAGE_KINDS if mark.search(sort)), "kernel")
+        categories.append(DEVICE_CATEGORIES["kernel" if kernel else kind])
         places.append((gpus[row], queue))
         digits = _DIGITS.search(queue)
         device = {"device": gpus[row], "stream": int(digits[0]) if digits else queue}
