@@ -156,7 +156,7 @@ def torch_stages(steps: int = 3) -> bytes:
     extra.interned_data.MergeFromString(unknown)
     for step in range(steps):
         start = EPOCH + 100_000 * step
-        file.begin(start, 2, "aten::mm", "cpu_op", **{"External__id": step + 10})
+        file.begin(start, 2, "aten::mm", "cpu_op", External__id=step + 10)
         launch = file.begin(
             start + 5_000, 2, "cudaLaunchKernel", "cuda_runtime", correlation=step + 1
         )
@@ -186,7 +186,7 @@ def torch_stages(steps: int = 3) -> bytes:
 
 
 def _length_field(number: int, content: bytes) -> bytes:
-    from timesink.formats.wire import Message  # noqa: PLC0415
+    from timesink.formats.wire import Message
 
     return Message().raw(number, content).encode()
 

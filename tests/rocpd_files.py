@@ -165,8 +165,14 @@ def fill(writer: _Writer, pid: int, steps: int, start: int) -> None:
     for number, agent in enumerate((GPU, SECOND_GPU)):
         writer.add(
             "info_agent",
-            **{"id": agent, "nid": 1, "pid": pid, "type": "GPU", "absolute_index": agent},
-            **{"logical_index": number, "type_index": number, "name": "gfx942"},
+            id=agent,
+            nid=1,
+            pid=pid,
+            type="GPU",
+            absolute_index=agent,
+            logical_index=number,
+            type_index=number,
+            name="gfx942",
             product_name=f"AMD Instinct MI300X {number}",
             extdata=facts,
         )
@@ -194,8 +200,11 @@ def fill(writer: _Writer, pid: int, steps: int, start: int) -> None:
             "memory_copy",
             **writer.place(**copy_place),
             **writer.times(at + 4_000, at + 9_000),
-            **{"name_id": writer.text("MEMORY_COPY_HOST_TO_DEVICE"), "event_id": copy_event},
-            **{"src_agent_id": 0, "dst_agent_id": GPU, "size": 1 << 20},
+            name_id=writer.text("MEMORY_COPY_HOST_TO_DEVICE"),
+            event_id=copy_event,
+            src_agent_id=0,
+            dst_agent_id=GPU,
+            size=1 << 20,
         )
         call = writer.event("HIP_RUNTIME_API", 10 * step + 3)
         region = {"name_id": writer.text("hipLaunchKernel"), "event_id": call}
@@ -207,9 +216,15 @@ def fill(writer: _Writer, pid: int, steps: int, start: int) -> None:
             "kernel_dispatch",
             **writer.place(**work),
             **writer.times(at + 20_000, at + 60_000 + step),
-            **{"kernel_id": 3, "dispatch_id": step + 1, "group_segment_size": 4096},
-            **{"workgroup_size_x": 256, "workgroup_size_y": 1, "workgroup_size_z": 1},
-            **{"grid_size_x": 65_536, "grid_size_y": 2, "grid_size_z": 1},
+            kernel_id=3,
+            dispatch_id=step + 1,
+            group_segment_size=4096,
+            workgroup_size_x=256,
+            workgroup_size_y=1,
+            workgroup_size_z=1,
+            grid_size_x=65_536,
+            grid_size_y=2,
+            grid_size_z=1,
             event_id=dispatch,
         )
         writer.add("pmc_event", event_id=dispatch, pmc_id=11, value=100.0 + step)

@@ -1,4 +1,4 @@
-"""Profiles of XLA built by hand: a TPU as its runtime writes one, with steps, modules, operators."""
+"""Profiles of XLA built by hand: of a TPU, with steps, modules and operators."""
 
 from __future__ import annotations
 
@@ -8,7 +8,13 @@ START_NS = 1_790_000_000_000_000_000
 STEP_PS = 2_000_000_000
 OPERATORS = (
     ("%fusion.1 = bf16[8,128] fusion(...)", "fusion.1", "loop fusion", 4_000_000, 65_536),
-    ("%convolution.2 = bf16[8,128] convolution(...)", "convolution.2", "convolution", 8 << 30, 4096),
+    (
+        "%convolution.2 = bf16[8] convolution(...)",
+        "convolution.2",
+        "convolution",
+        8 << 30,
+        4096,
+    ),
     ("%all-reduce.3 = f32[128] all-reduce(...)", "all-reduce.3", "all-reduce", 0, 512),
     ("%copy-done.4 = f32[16] copy-done(...)", "copy-done.4", "copy-done", 0, 64),
 )
@@ -19,7 +25,7 @@ STATS = (
 )
 
 
-def stat(key: str, value: int | float | str) -> Message:
+def stat(key: str, value: float | str) -> Message:
     """A named value."""
     message = Message().integer(1, STATS.index(key) + 1)
     if isinstance(value, str):
@@ -65,7 +71,10 @@ def tpu_profile(steps: int = 4, devices: int = 2, *, with_host: bool = False) ->
         )
         for text, title, category, flops, size in OPERATORS
     ]
-    sorts += [Message().text(2, "jit_train(123)"), *(Message().text(2, str(n)) for n in range(steps))]
+    sorts += [
+        Message().text(2, "jit_train(123)"),
+        *(Message().text(2, str(n)) for n in range(steps)),
+    ]
     for device in range(devices):
         operators, modules, marks = [], [], []
         for step in range(steps):

@@ -105,7 +105,7 @@ def _machine(rank: int, recording: Recording) -> str:
 
 
 def _clocks_ahead(ranks: RankSet) -> dict[int, int]:
-    """How far the clock of each rank is ahead of the common one, in ns, at the middle of the run."""
+    """How far the clock of each rank is ahead of the common one, in ns, half-way."""
     clocks = ranks.analysis.clocks.select("rank", "offset_ns").fill_nan(0.0)
     ahead = {rank: round(offset) for rank, offset in clocks.iter_rows()}
     return {rank: ahead.get(rank, 0) for rank in ranks.ranks}

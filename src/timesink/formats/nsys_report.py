@@ -24,9 +24,9 @@ _MAX_REASON = 160
 
 
 def sniff(head: bytes, name: str) -> bool:
-    """A binary file with the ending of a report; its own format is not published.
+    r"""A binary file with the ending of a report; its own format is not published.
 
-    >>> sniff(b"\\x00\\x01", "report1.nsys-rep"), sniff(b"{}", "report1.nsys-rep")
+    >>> sniff(b"\x00\x01", "report1.nsys-rep"), sniff(b"{}", "report1.nsys-rep")
     (True, False)
     """
     is_binary = b"\0" in head[:4096] and not head.startswith(b"SQLite format 3\0")
@@ -39,8 +39,8 @@ def read(source: SourceFile, options: ReadOptions) -> Trace:
     if program is None:
         raise UnreadableError(
             f"{source.path}: a report of Nsight Systems, and nsys is not installed here",
-            f"where it is, run  nsys export --type sqlite {source.path.name}  and give the .sqlite; "
-            f"or set {PROGRAM} to the program",
+            f"where it is, run  nsys export --type sqlite {source.path.name}  and give the "
+            f".sqlite; or set {PROGRAM} to the program",
         )
     with (
         tempfile.TemporaryDirectory(prefix="timesink-") as folder,

@@ -23,7 +23,8 @@ _ENDING = ".parquet"
 class Tables(Protocol):
     """What a reader asks of the tables of an export."""
 
-    columns: Mapping[str, tuple[str, ...]]
+    @property
+    def columns(self) -> Mapping[str, tuple[str, ...]]: ...
 
     def rows(self, table: str, schema: Mapping[str, pl.DataType]) -> pl.DataFrame: ...
 

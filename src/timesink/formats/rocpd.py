@@ -69,9 +69,9 @@ _MAX_FACTS = 1 << 20
 
 
 def sniff(head: bytes, name: str) -> bool:  # noqa: ARG001
-    """An SQLite file in whose first pages tables of rocpd are declared.
+    r"""An SQLite file in whose first pages tables of rocpd are declared.
 
-    >>> sniff(b"SQLite format 3\\0" + b"...CREATE TABLE `rocpd_string`", "results.db")
+    >>> sniff(b"SQLite format 3\0" + b"...CREATE TABLE `rocpd_string`", "results.db")
     True
     """
     return head.startswith(_SQLITE_MAGIC) and b"rocpd_" in head

@@ -131,12 +131,12 @@ def as_bytes(content: bytes | bytearray | memoryview) -> Bytes:
 def split_messages(
     data: Bytes, starts: Sequence[int] | Integers, ends: Sequence[int] | Integers
 ) -> Fields:
-    """The fields of messages that lie between the starts and ends.
+    r"""The fields of messages that lie between the starts and ends.
 
     A message that breaks off, or holds what is no field, gives its fields up to the break, and is
     listed as broken.
 
-    >>> broken = split_messages(as_bytes(b"\\x08\\x01\\x12\\x09abc"), [0], [7])
+    >>> broken = split_messages(as_bytes(b"\x08\x01\x12\x09abc"), [0], [7])
     >>> broken.number.tolist(), broken.broken.tolist(), broken.break_at.tolist()
     ([1], [0], [2])
     """
@@ -161,10 +161,10 @@ def split_messages(
     broken: list[tuple[int, int]] = []
     buffer = data.tobytes() if len(message) else b""
     for place in range(len(message)):
-        number = int(message[place])
-        break_at = _walk(buffer, int(position[place]), int(end[place]), number, walked)
+        of_message = int(message[place])
+        break_at = _walk(buffer, int(position[place]), int(end[place]), of_message, walked)
         if break_at is not None:
-            broken.append((number, break_at))
+            broken.append((of_message, break_at))
     if walked:
         columns = np.frombuffer(walked, np.int64).reshape(-1, _COLUMNS)
         parts.append(tuple(columns[:, place] for place in range(_COLUMNS)))
@@ -175,9 +175,10 @@ def split_messages(
     columns_of = [np.concatenate(column) for column in zip(*parts, strict=True)]
     columns_of = columns_of or [empty] * _COLUMNS
     order = np.argsort(columns_of[1], kind="stable") if len(parts) > 1 else slice(None)
-    message, _, number, wire_type, value, length = (column[order] for column in columns_of)
+    columns_of = [column[order] for column in columns_of]
+    of, _, number, wire_type, value, length = columns_of
     bad = [np.concatenate(column) for column in zip(*breaks, strict=True)] or [empty, empty]
-    return Fields(data, message, number, wire_type, value, length, bad[0], bad[1])
+    return Fields(data, of, number, wire_type, value, length, bad[0], bad[1])
 
 
 def _varints(data: Bytes, position: Integers) -> tuple[Integers, Integers, npt.NDArray[np.bool_]]:
@@ -239,41 +240,40 @@ def _walk(data: bytes, position: int, end: int, message: int, rows: array[int]) 
         position += 1
         if tag > 127:
             tag, position = _varint(data, start, end)
-            if position < 0:
-                return start
         wire_type, number = tag & 7, tag >> 3
-        if not 0 < number <= _MAX_FIELD:
+        if position < 0 or not 0 < number <= _MAX_FIELD:
             return start
-        if wire_type in (LENGTH, VARINT):
-            if position >= end:
-                return start
-            value = data[position]
-            position += 1
-            if value > 127:
-                value, position = _varint(data, position - 1, end)
-                if position < 0:
-                    return start
-            if wire_type == VARINT:
-                append((message, start, number, VARINT, _signed(value), 0))
-            else:
-                if value > end - position:
-                    return start
-                append((message, start, number, LENGTH, position, value))
-                position += value
-        elif wire_type in (FIXED64, FIXED32):
-            width = 8 if wire_type == FIXED64 else 4
-            if position + width > end:
-                return start
-            value = int.from_bytes(data[position : position + width], "little")
+        if wire_type in _FIXED:
+            value, position = _fixed(data, position, end, _FIXED[wire_type])
+        elif wire_type in (VARINT, LENGTH):
+            value, position = _varint(data, position, end)
+        else:
+            return start
+        if position < 0:
+            return start
+        if wire_type != LENGTH:
             append((message, start, number, wire_type, _signed(value), 0))
-            position += width
+        elif value <= end - position:
+            append((message, start, number, LENGTH, position, value))
+            position += value
         else:
             return start
     return None
 
 
+_FIXED = {FIXED64: 8, FIXED32: 4}
+
+
+def _fixed(data: bytes, position: int, end: int, width: int) -> tuple[int, int]:
+    """The number of so many bytes at the position and where it ends; -1 where it does not."""
+    after = position + width
+    return int.from_bytes(data[position:after], "little"), after if after <= end else -1
+
+
 def _varint(data: bytes, position: int, end: int) -> tuple[int, int]:
     """The number at the position and where it ends; -1 for the latter where it does not."""
+    if position < end and data[position] < 128:
+        return data[position], position + 1
     value = shift = 0
     for place in range(position, min(end, position + MAX_VARINT)):
         byte = data[place]
@@ -289,9 +289,9 @@ def _signed(value: int) -> int:
 
 
 def unpack_numbers(data: Bytes, start: int, end: int) -> Integers:
-    """Numbers packed one after the other, up to where they break off.
+    r"""Numbers packed one after the other, up to where they break off.
 
-    >>> unpack_numbers(as_bytes(b"\\x01\\x96\\x01\\x02"), 0, 4).tolist()
+    >>> unpack_numbers(as_bytes(b"\x01\x96\x01\x02"), 0, 4).tolist()
     [1, 150, 2]
     """
     cells = data[start:end]
@@ -308,10 +308,10 @@ def unpack_numbers(data: Bytes, start: int, end: int) -> Integers:
 
 
 def encode_varint(value: int) -> bytes:
-    """A number as it is written; a negative one takes ten bytes.
+    r"""A number as it is written; a negative one takes ten bytes.
 
     >>> encode_varint(150)
-    b'\\x96\\x01'
+    b'\x96\x01'
     """
     value &= 0xFFFF_FFFF_FFFF_FFFF
     result = bytearray()
@@ -323,10 +323,10 @@ def encode_varint(value: int) -> bytes:
 
 
 class Message:
-    """A message under construction, field by field in the order they are added.
+    r"""A message under construction, field by field in the order they are added.
 
     >>> Message().integer(1, 1).message(2, Message().text(1, "a")).encode()
-    b'\\x08\\x01\\x12\\x03\\n\\x01a'
+    b'\x08\x01\x12\x03\n\x01a'
     """
 
     __slots__ = ("_parts",)

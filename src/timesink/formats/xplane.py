@@ -77,8 +77,8 @@ _RARE = (
 )
 """Values of events that only some have: `event_args`."""
 _INTERNAL = re.compile(
-    r"_.*|Hlo Proto|context_id|scope_range_id|occupancy_.*|device_id|fragmentation|bytes_available|requested_bytes"
-    r"|peak_bytes_in_use|data_type|id|region_type|device_(?:offset|duration)_ps|symbol_id|queue(?:_id)?"
+    r"_.*|Hlo Proto|context_id|scope_range_id|occupancy_.*|device_id|fragmentation|bytes_available"
+    r"|requested_bytes|peak_bytes_in_use|data_type|id|region_type|device_(?:offset|duration)_ps|symbol_id|queue(?:_id)?"
     r"|memory_access_breakdown|dcn_collective_info|self_duration_ps|min_duration_ps|group_id|core_type"
     r"|source_stack|is_root|performance_counter_id"
 )
@@ -186,7 +186,7 @@ def read(source: SourceFile, options: ReadOptions) -> Trace:  # noqa: ARG001
         "device": device,
         "counters": _counter_rows(events.filter(on_device & is_counter), lookup),
         "event_args": rare,
-        "steps": _step_rows(host, device, lookup),
+        "steps": _step_rows(host, device),
         "tracks": _track_rows(host, device),
     }
     hosts = top.texts(top.select(_HOSTS, LENGTH))
@@ -658,7 +658,7 @@ def _counter_rows(events: pl.DataFrame, lookup: _Lookup) -> pl.DataFrame:
     )
 
 
-def _step_rows(host: pl.DataFrame, device: pl.DataFrame, lookup: _Lookup) -> pl.DataFrame:
+def _step_rows(host: pl.DataFrame, device: pl.DataFrame) -> pl.DataFrame:
     """Steps the program marked on the host; where it marked none, those a device shows."""
     marks = host.filter(pl.col("step").is_not_null())
     if marks.is_empty():
@@ -705,7 +705,7 @@ def _device_name(sort: str, facts: Mapping[str, int | float | str]) -> str:
     return f"{facts['device_vendor']} {sort}" if "device_vendor" in facts else sort
 
 
-def _integer(value: float | str | None) -> int | None:
+def _integer(value: int | float | str | None) -> int | None:  # noqa: PYI041 - floats are none
     return int(value) if isinstance(value, int) and value > 0 else None
 
 

@@ -86,8 +86,12 @@ def folders_below(path: Path) -> Iterator[Path]:
     seen: set[Path] = set()
     for folder, names, _ in os.walk(path, followlinks=True):
         # What a profiler made of its data is read, not the data beside it.
-        raw = tuple(word for name in names if (row := PARSED_FOLDERS.get(name)) is not None
-                    for word in row.raw_folders)
+        raw = tuple(
+            word
+            for name in names
+            if (row := PARSED_FOLDERS.get(name)) is not None
+            for word in row.raw_folders
+        )
         names[:] = sorted(
             name for name in names if name != CONTROL_FOLDER and not (raw and name.startswith(raw))
         )

@@ -96,7 +96,7 @@ def recording_of(file: Path) -> Recording:
         worker = _FOLDER_ENDING.sub("", file.parent.name) or None
     if file.parent.name in PARSED_FOLDERS:
         # The traces of all ranks have one name; what they are of says the folder around.
-        worker = re.sub(r"_\w+_pt$", "", file.parent.parent.name) or None
+        worker = re.sub(r"_[a-z]+_pt$", "", file.parent.parent.name) or None
     rank = rank_in_name(file.name)
     if rank is None and file.parent.name in PARSED_FOLDERS:
         rank = _rank_beside(file.parent.parent)

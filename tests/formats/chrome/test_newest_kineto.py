@@ -19,7 +19,13 @@ LARGE_ID = 2**63 + 12345
 def kernel(name: str, ts: float, category: str = "kernel", **args: object) -> dict[str, object]:
     common = {"device": 1, "stream": 7, "correlation": 4}
     return {
-        **{"ph": "X", "cat": category, "name": name, "pid": 1, "tid": 7, "ts": ts, "dur": 5.0},
+        "ph": "X",
+        "cat": category,
+        "name": name,
+        "pid": 1,
+        "tid": 7,
+        "ts": ts,
+        "dur": 5.0,
         "args": {**common, **args},
     }
 
@@ -40,7 +46,11 @@ def test_samples_of_hardware_counters(tmp_path):
     ]
     events.append(
         {
-            **{"ph": "M", "name": "process_sort_index", "pid": "GPU 1 Counters", "tid": 0, "ts": 0},
+            "ph": "M",
+            "name": "process_sort_index",
+            "pid": "GPU 1 Counters",
+            "tid": 0,
+            "ts": 0,
             "args": {"sort_index": 101},
         }
     )
@@ -52,8 +62,13 @@ def test_samples_of_hardware_counters(tmp_path):
 
 def test_ids_of_collectives_keep_every_digit(tmp_path):
     collective = {
-        **{"Collective name": "allreduce", "In msg nelems": 16, "Out msg nelems": 16},
-        **{"Group size": 8, "dtype": "Float", "Seq": 812, "Comms Id": LARGE_ID},
+        "Collective name": "allreduce",
+        "In msg nelems": 16,
+        "Out msg nelems": 16,
+        "Group size": 8,
+        "dtype": "Float",
+        "Seq": 812,
+        "Comms Id": LARGE_ID,
     }
     other = {**collective, "Seq": 813, "Comms Id": 17, "Is asynchronized op": True}
     events = [
@@ -70,8 +85,14 @@ def test_ids_of_collectives_keep_every_digit(tmp_path):
 def test_synchronisation_of_other_makers(tmp_path):
     events = [
         {
-            **{"ph": "X", "cat": "user_annotation", "name": "xccl:all_reduce", "pid": 9, "tid": 9},
-            **{"ts": 1.0, "dur": 3.0, "args": {}},
+            "ph": "X",
+            "cat": "user_annotation",
+            "name": "xccl:all_reduce",
+            "pid": 9,
+            "tid": 9,
+            "ts": 1.0,
+            "dur": 3.0,
+            "args": {},
         },
         kernel("zeEventHostSynchronize", 30, "xpu_sync"),
         kernel("gemm", 40),

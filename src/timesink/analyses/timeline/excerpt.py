@@ -7,7 +7,6 @@ from dataclasses import replace
 import polars as pl
 
 from timesink.analyses.steps import within_steps
-from timesink.model.schema import DEVICE_KINDS
 from timesink.model.trace import Trace
 
 DETAILS = ("all", "operators", "device")
@@ -34,9 +33,4 @@ def excerpt(trace: Trace, *, steps: str | None = None, detail: str = "all") -> T
     kinds = part.lazy("host").filter(~pl.col("kind").cast(pl.String).is_in(_LEFT_OUT[detail]))
     frames = {**part.frames, "host": kinds}
     frames |= {name: part.lazy(name).head(0) for name in _TABLES_LEFT_OUT[detail]}
-    if detail == "device":
-        annotations = (
-            pl.col("kind").cast(pl.String).is_in([k for k in DEVICE_KINDS if k != "other"])
-        )
-        frames["device"] = part.lazy("device").filter(annotations)
     return replace(part, frames=frames)

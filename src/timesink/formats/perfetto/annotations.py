@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -118,6 +120,10 @@ def _fill_scalars(fields: Fields, rows: Integers, forms: Integers, values: list[
         texts = rows[(forms == form) & (fields.wire_type[rows] == LENGTH)]
         for row, text in zip(fields.message[texts].tolist(), fields.texts(texts), strict=True):
             values[row] = _json_of(text) if form == n.LEGACY_JSON else _encode(text)
+
+
+def _pairs(rows: Integers, values: Any) -> Iterator[tuple[int, Any]]:
+    return zip(rows.tolist(), values.tolist(), strict=True)
 
 
 def _json_of(text: str) -> bytes:

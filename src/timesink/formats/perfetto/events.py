@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -33,6 +33,10 @@ FLOW_KIND_BITS = {1 << 62: FORWARD_BACKWARD, 1 << 61: OTHER}
 _DIGITS = re.compile(r"\d{1,9}")
 
 
+Places = Sequence[tuple[Lane, Lane | None]]
+"""Process and lane of each event."""
+
+
 class Rows(msgspec.Struct):
     """Events as the columns of a list in Chrome JSON."""
 
@@ -49,28 +53,26 @@ class Rows(msgspec.Struct):
     def __len__(self) -> int:
         return len(self.phase)
 
-    def add(
-        self,
-        count: int,
-        phase: str | Sequence[str],
-        category: Sequence[str | None],
-        name: Sequence[str | None],
-        places: Sequence[tuple[Lane, Lane | None]],
-        ts_ns: Iterable[int],
-        dur_ns: Iterable[int] | None = None,
-        arguments: Iterable[msgspec.Raw] | None = None,
-        flow_id: Iterable[int] | None = None,
-    ) -> None:
-        """Add events, column by column."""
+    def add(self, phase: str | Sequence[str], places: Places, **columns: Any) -> None:
+        """Add events, column by column; `ts_ns` is one that all have."""
+        count = len(places)
         self.phase += [phase] * count if isinstance(phase, str) else phase
-        self.category += category
-        self.name += name
         self.pid += [pid for pid, _ in places]
         self.tid += [tid for _, tid in places]
-        self.ts_ns += ts_ns
-        self.dur_ns += [NULL_INT] * count if dur_ns is None else dur_ns
-        self.arguments += [_NO_ARGUMENTS] * count if arguments is None else arguments
-        self.flow_id += [None] * count if flow_id is None else flow_id
+        for column, missing in _MISSING.items():
+            values = columns.get(column)
+            getattr(self, column).extend([missing] * count if values is None else values)
+
+
+_MISSING = {
+    "category": None,
+    "name": None,
+    "ts_ns": 0,
+    "dur_ns": NULL_INT,
+    "arguments": _NO_ARGUMENTS,
+    "flow_id": None,
+}
+"""What a column holds of events that have nothing for it."""
 
 
 class _TrackEvents(msgspec.Struct, frozen=True):
@@ -95,16 +97,13 @@ def read_events(packets: Packets, time_ns: Integers, default_track: Integers) ->
     events = _track_events(packets, time_ns, default_track)
     stages = _add_stages(packets, time_ns, rows)
     _add_slices(packets, events, tracks, stages, rows)
-    _add_samples(packets, events, tracks, rows)
+    _add_samples(events, tracks, rows)
     _add_gpu_samples(packets, time_ns, rows)
     lanes = tracks.lane_rows()
     rows.add(
-        len(lanes),
         "M",
-        [None] * len(lanes),
-        [name for name, *_ in lanes],
         [(pid, tid) for _, pid, tid, *_ in lanes],
-        [0] * len(lanes),
+        name=[name for name, *_ in lanes],
         arguments=[msgspec.Raw(msgspec.json.encode({key: text})) for *_, key, text in lanes],
     )
     return rows
@@ -193,26 +192,24 @@ def _add_slices(
     )
     first_row = len(rows)
     rows.add(
-        len(chosen),
         "X",
-        slice_categories,
-        [names[row] or "" for row in chosen],
         [places[row] for row in chosen],
-        events.time_ns[begin].tolist(),
-        length.tolist(),
-        slice_arguments,
+        category=slice_categories,
+        name=[names[row] or "" for row in chosen],
+        ts_ns=events.time_ns[begin].tolist(),
+        dur_ns=length.tolist(),
+        arguments=slice_arguments,
     )
     nameless = sum(1 for row in chosen if not names[row])
     if nameless:
         packets.health.append(HealthEntry("missing_name", nameless, "a slice without a name"))
     marked = marks.tolist()
     rows.add(
-        len(marked),
         "i",
-        [categories[row] for row in marked],
-        [names[row] or "" for row in marked],
         [places[row] for row in marked],
-        events.time_ns[marks].tolist(),
+        category=[categories[row] for row in marked],
+        name=[names[row] or "" for row in marked],
+        ts_ns=events.time_ns[marks].tolist(),
         arguments=[arguments[row] for row in marked],
     )
     row_of = np.full(len(events), -1, np.int64)
@@ -256,10 +253,8 @@ def infer_categories(
     categories: list[str | None], names: list[str | None], arguments: list[msgspec.Raw]
 ) -> list[str | None]:
     """The categories of slices; where none is written, what their arguments tell."""
-    for row, category in enumerate(categories):
-        if category:
-            continue
-        text = bytes(arguments[row])
+    for row, written in enumerate(categories):
+        text = b"{}" if written else bytes(arguments[row])
         if text == b"{}":
             continue
         category = next((kind for mark, kind in _WORK_ARGUMENTS if mark.search(text)), None)
@@ -278,8 +273,8 @@ def _add_arrows(
         message, ids = events.fields.packed(number)
         if number in (n.FLOWS, n.ENDING_FLOWS):
             message, ids = _fixed(packets, events.fields, number)
-        ending = number in (n.ENDING_FLOWS, n.OLD_ENDING_FLOWS)
-        parts.append((message, ids, np.full(len(ids), ending)))
+        is_end = number in (n.ENDING_FLOWS, n.OLD_ENDING_FLOWS)
+        parts.append((message, ids, np.full(len(ids), is_end)))
     message, ids, ending = (np.concatenate(columns) for columns in zip(*parts, strict=True))
     at = row_of[message]
     drawn = at >= 0
@@ -314,12 +309,10 @@ def _add_arrows(
     for bit in FLOW_KIND_BITS:
         ids = np.where((ids & bit) != 0, ids & ~bit, ids)
     rows.add(
-        len(at),
         phase.tolist(),
-        categories,
-        [None] * len(at),
         [(rows.pid[row], rows.tid[row]) for row in at.tolist()],
-        ts_ns.tolist(),
+        category=categories,
+        ts_ns=ts_ns.tolist(),
         flow_id=ids.tolist(),
     )
 
@@ -378,7 +371,7 @@ def _is_launch(category: str | None) -> bool:
 # Samples of counters, and work of a GPU.
 
 
-def _add_samples(packets: Packets, events: _TrackEvents, tracks: Tracks, rows: Rows) -> None:
+def _add_samples(events: _TrackEvents, tracks: Tracks, rows: Rows) -> None:
     chosen = np.flatnonzero(events.type == n.COUNTER)
     if not len(chosen):
         return
@@ -404,12 +397,10 @@ def _add_samples(packets: Packets, events: _TrackEvents, tracks: Tracks, rows: R
         # Counters are of their process.
         places.append((place.pid, None))
     rows.add(
-        len(chosen),
         "C",
-        [None] * len(chosen),
-        names,
         places,
-        events.time_ns[chosen].tolist(),
+        name=names,
+        ts_ns=events.time_ns[chosen].tolist(),
         arguments=_values(values),
     )
 
@@ -453,7 +444,7 @@ def _add_gpu_samples(packets: Packets, time_ns: Integers, rows: Rows) -> None:
         names.append(specs.get(number, f"counter {number}"))
         places.append((f"GPU {max(gpu, 0)} Counters", None))
     times = time_ns[packet[of]].tolist()
-    rows.add(len(of), "C", [None] * len(of), names, places, times, arguments=_values(values))
+    rows.add("C", places, name=names, ts_ns=times, arguments=_values(values))
 
 
 def _counter_names(
@@ -520,20 +511,19 @@ def _add_stages(packets: Packets, time_ns: Integers, rows: Rows) -> dict[int, in
         device = {"device": gpus[row], "stream": int(digits[0]) if digits else queue}
         texts.append(msgspec.Raw(msgspec.json.encode({**device, **arguments[row]})))
     rows.add(
-        len(chosen),
         "X",
-        categories,
-        names,
         places,
-        time_ns[packet[is_work]].tolist(),
-        fields.numbers(n.STAGE_LENGTH, count)[is_work].tolist(),
-        texts,
+        category=categories,
+        name=names,
+        ts_ns=time_ns[packet[is_work]].tolist(),
+        dur_ns=fields.numbers(n.STAGE_LENGTH, count)[is_work].tolist(),
+        arguments=texts,
     )
     return stages
 
 
 def _stage_arguments(packets: Packets, packet: Integers, fields: Fields) -> list[dict[str, Any]]:
-    """What is said of each piece of work: its geometry, and named texts, numbers where they are."""
+    """What is said of each piece of work: its geometry, and values by their names."""
     arguments: list[dict[str, Any]] = [{} for _ in range(len(packet))]
     of, starts, ends = fields.submessages(n.STAGE_LAUNCH)
     launches = split_messages(packets.data, starts, ends)
@@ -544,35 +534,35 @@ def _stage_arguments(packets: Packets, packet: Integers, fields: Fields) -> list
         for place, size in zip(of[launch].tolist(), sizes.tolist(), strict=True):
             arguments[place][key] = size
     launch, part_starts, part_ends = launches.submessages(n.ARGUMENTS)
-    given = split_messages(packets.data, part_starts, part_ends)
-    names = given.text_of(2, len(launch))
-    iids = given.numbers(1, len(launch))
-    looked_up = packets.look_up(
-        packets.names(n.KERNEL_ARGUMENTS), packet[of[launch]], iids
-    ).to_list()
-    values: list[Any] = [None] * len(launch)
-    for number in (3, 4):
-        chosen = given.select(number)
-        for at, value in zip(
-            given.message[chosen].tolist(), given.value[chosen].tolist(), strict=True
-        ):
-            values[at] = value
-    reals = given.select(5)
-    for at, real in zip(given.message[reals].tolist(), given.doubles(reals).tolist(), strict=True):
-        values[at] = real
-    for at, text in enumerate(given.text_of(6, len(launch))):
-        values[at] = text if values[at] is None else values[at]
-    for at, place in enumerate(of[launch].tolist()):
-        key = names[at] or looked_up[at]
-        if key and values[at] is not None:
-            arguments[place][key] = values[at]
+    values = split_messages(packets.data, part_starts, part_ends)
+    iids = values.numbers(1, len(launch))
+    table = packets.names(n.KERNEL_ARGUMENTS)
+    interned = packets.look_up(table, packet[of[launch]], iids).to_list()
+    written = values.text_of(2, len(launch))
+    numbers = _argument_values(values, len(launch))
+    for place, spelled, name, value in zip(
+        of[launch].tolist(), written, interned, numbers, strict=True
+    ):
+        if (spelled or name) and value is not None:
+            arguments[place][spelled or name or ""] = value
     of, starts, ends = fields.submessages(n.STAGE_EXTRA)
     extra = split_messages(packets.data, starts, ends)
-    keys, texts = extra.text_of(1, len(of)), extra.text_of(2, len(of))
-    for place, key, text in zip(of.tolist(), keys, texts, strict=True):
-        if key and text is not None:
-            arguments[place][key] = _number_or_text(text)
+    texts = zip(extra.text_of(1, len(of)), extra.text_of(2, len(of)), strict=True)
+    for place, (label, text) in zip(of.tolist(), texts, strict=True):
+        if label and text is not None:
+            arguments[place][label] = _number_or_text(text)
     return arguments
+
+
+def _argument_values(fields: Fields, count: int) -> list[Any]:
+    """The value of each argument of a launch, of whatever sort."""
+    values: list[Any] = list(fields.text_of(6, count))
+    for number in (3, 4, 5):
+        rows = fields.select(number)
+        column = fields.doubles(rows) if number == 5 else fields.value[rows]
+        for at, value in zip(fields.message[rows].tolist(), column.tolist(), strict=True):
+            values[at] = value
+    return values
 
 
 def _number_or_text(text: str) -> int | float | str:

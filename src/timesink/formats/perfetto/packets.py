@@ -162,8 +162,10 @@ def _packet_ranges(content: bytes, health: list[HealthEntry]) -> tuple[bytes, In
             health.append(HealthEntry("lost_events", 1, "packed packets that break off"))
     content = b"".join(parts)
     inner = split_messages(as_bytes(content), [0], [len(content)])
-    for position in inner.break_at.tolist():
-        health.append(HealthEntry("cut_messages", 1, f"byte {position} of packed packets"))
+    health += [
+        HealthEntry("cut_messages", 1, f"byte {position} of packed packets")
+        for position in inner.break_at.tolist()
+    ]
     _, starts, ends = inner.submessages(n.PACKET)
     return content, starts, ends
 

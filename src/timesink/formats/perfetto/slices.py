@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from timesink.formats.wire import Integers
 from timesink.model.arrays import grouped_cumsum, is_run_start, run_starts
+
+Flags = npt.NDArray[np.bool_]
 
 
 class PairedSlices(msgspec.Struct, frozen=True):
@@ -20,7 +23,7 @@ class PairedSlices(msgspec.Struct, frozen=True):
     """Ends without a begin."""
 
 
-def pair_slices(track: Integers, time_ns: Integers, is_begin: Integers) -> PairedSlices:
+def pair_slices(track: Integers, time_ns: Integers, is_begin: Flags) -> PairedSlices:
     """Bring begins and ends together: an end closes the innermost slice of its track.
 
     Rows are in the order of the file.  Of a track that is not in the order of time, where ends
@@ -59,7 +62,7 @@ def pair_slices(track: Integers, time_ns: Integers, is_begin: Integers) -> Paire
     )
 
 
-def _come_in_groups(tracks: Integers, begins: Integers, number: Integers, count: int) -> Integers:
+def _come_in_groups(tracks: Integers, begins: Flags, number: Integers, count: int) -> Flags:
     """Which tracks consist of groups of begins, each followed by as many ends."""
     if not len(tracks):
         return np.zeros(count, np.bool_)
@@ -82,9 +85,7 @@ def _come_in_groups(tracks: Integers, begins: Integers, number: Integers, count:
     return ~broken
 
 
-def _match_stack(
-    tracks: Integers, begins: Integers
-) -> tuple[Integers, Integers, Integers, Integers]:
+def _match_stack(tracks: Integers, begins: Flags) -> tuple[Integers, Integers, Integers, Integers]:
     """Begins and ends by the depth they are at; rows are in the order of time."""
     step = np.where(begins, 1, -1)
     depth = grouped_cumsum(step, run_starts(tracks))
@@ -119,4 +120,4 @@ def _running_least(values: Integers, tracks: Integers) -> Integers:
     spread = int(values.max()) - int(values.min()) + 1
     number = np.cumsum(is_run_start(tracks)) - 1
     shifted = values - number * spread
-    return np.minimum.accumulate(shifted) + number * spread
+    return np.asarray(np.minimum.accumulate(shifted) + number * spread)

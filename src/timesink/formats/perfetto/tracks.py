@@ -1,4 +1,4 @@
-"""Tracks of a Perfetto trace: the process, the thread and the name each event's track stands for."""
+"""Tracks of a Perfetto trace: the process, the thread and the name that each stands for."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ _MAX_DEPTH = 64
 """Tracks above one another; a longer chain is a circle."""
 
 Lane = int | str
+LaneRow = tuple[str, Lane, Lane, str, Any]
+"""Name of a metadata event, process, lane, and the argument with its value."""
 
 
 class Track(msgspec.Struct):
@@ -99,11 +101,11 @@ class Tracks:
     def _read_sequences(self, packets: Packets) -> None:
         """Old recorders describe a thread for all events of a sequence of packets."""
         packet, fields = packets.of(n.THREAD_DESCRIPTOR)
-        for of, pid, tid, name in _thread_rows(fields, len(packet)):
+        for of, pid, tid, thread_name in _thread_rows(fields, len(packet)):
             number = sequence_track(int(packets.sequence[packet[of]]))
-            self.tracks[number] = Track(pid=pid, tid=tid, thread_name=name)
-            if name:
-                self.thread_names.setdefault((pid, tid), name)
+            self.tracks[number] = Track(pid=pid, tid=tid, thread_name=thread_name)
+            if thread_name:
+                self.thread_names.setdefault((pid, tid), thread_name)
         packet, fields = packets.of(n.PROCESS_DESCRIPTOR)
         names = fields.text_of(n.PROCESS_NAME, len(packet))
         pids = fields.numbers(n.PID, len(packet))
@@ -136,26 +138,21 @@ class Tracks:
 
     def _find_place(self, number: int) -> Place:
         track = self.tracks.get(number)
+        unnamed = f"track {number & 0xFFFF_FFFF:x}"
         if track is None:
-            return Place("" if number == 0 else f"track {number & 0xFFFF_FFFF:x}", "", "")
+            return Place(unnamed, "", "")
         if track.parent in self.tracks and OVERLAP.fullmatch(track.name or ""):
             # Slices that would cross others of their lane are written beside it.
             return self.place(track.parent)
         chain = list(self._chain(number))
-        process = next((above for above in chain if above.pid is not None), None)
-        thread = next((above for above in chain if above.tid is not None), None)
-        if process is None:
-            top = chain[-1]
-            pid: Lane = f"track {number & 0xFFFF_FFFF:x}" if top.name is None else top.name
-            if track is top:
-                return Place(pid, pid, "")
-            return Place(pid, self._lane(pid, track, number), track.name or "")
-        pid = process.pid if process.pid is not None else 0
-        if thread is not None and track is thread:
-            name = track.thread_name or track.name or ""
-            return Place(pid, thread.tid if thread.tid is not None else 0, name)
+        process = next((above for above in chain if above.pid is not None), chain[-1])
+        pid: Lane = process.pid if process.pid is not None else process.name or ""
+        if process.pid is None and process.name is None:
+            pid = unnamed
+        if track.tid is not None:
+            return Place(pid, track.tid, track.thread_name or track.name or "")
         if track is process:
-            return Place(pid, pid, track.name or track.process_name)
+            return Place(pid, pid, track.name or track.process_name if track.is_process else "")
         return Place(pid, self._lane(pid, track, number), track.name or "")
 
     def _chain(self, number: int) -> Iterator[Track]:
@@ -173,39 +170,36 @@ class Tracks:
         is_own = owner == number and track.name is not None
         return name if is_own else f"{name} {number & 0xFFFF_FFFF:x}"
 
-    def lane_rows(self) -> list[tuple[str, Lane, Lane, str, Any]]:
+    def lane_rows(self) -> list[LaneRow]:
         """Names, labels and order of the processes and lanes in use: rows of metadata events."""
-        rows: list[tuple[str, Lane, Lane, str, Any]] = []
+        rows: list[LaneRow] = []
         named: set[Lane] = set()
         for number, track in self.tracks.items():
             if track.is_process and track.pid is not None:
-                if track.pid not in named and (name := self.process_names.get(track.pid)):
-                    rows.append(("process_name", track.pid, 0, "name", name))
-                named.add(track.pid)
-            elif not track.is_counter:
-                self.place(number)
-        for number, place in self._places.items():
-            if isinstance(place.pid, int) and place.pid not in named:
-                named.add(place.pid)
-                if name := self.process_names.get(place.pid):
-                    rows.append(("process_name", place.pid, 0, "name", name))
-            if place.name and place.name != place.tid:
-                rows.append(("thread_name", place.pid, place.tid, "name", place.name))
-            track = self.tracks.get(number)
-            if track is not None and track.sort_index is not None and not track.is_process:
-                owner = "thread" if track.parent else "process"
-                rows.append(
-                    (f"{owner}_sort_index", place.pid, place.tid, "sort_index", track.sort_index)
-                )
-        for track in self.tracks.values():
-            if track.is_process and track.pid in named and track.pid is not None:
+                rows += self._process_rows(track.pid, named)
                 if track.labels:
                     rows.append(("process_labels", track.pid, 0, "labels", track.labels))
                 if track.sort_index is not None:
-                    rows.append(
-                        ("process_sort_index", track.pid, 0, "sort_index", track.sort_index)
-                    )
+                    order = ("process_sort_index", track.pid, 0, "sort_index", track.sort_index)
+                    rows.append(order)
+            elif not track.is_counter:
+                self.place(number)
+        for number, place in self._places.items():
+            if isinstance(place.pid, int):
+                rows += self._process_rows(place.pid, named)
+            if place.name and place.name != place.tid:
+                rows.append(("thread_name", place.pid, place.tid, "name", place.name))
+            described = self.tracks.get(number, Track())
+            if described.sort_index is not None and not described.is_process:
+                name = "thread_sort_index" if described.parent else "process_sort_index"
+                rows.append((name, place.pid, place.tid, "sort_index", described.sort_index))
         return rows
+
+    def _process_rows(self, pid: int, named: set[Lane]) -> list[LaneRow]:
+        """The name of a process, where it was not there before."""
+        name = None if pid in named else self.process_names.get(pid)
+        named.add(pid)
+        return [("process_name", pid, 0, "name", name)] if name else []
 
 
 def sequence_track(sequence: int) -> int:

@@ -185,20 +185,18 @@ class PacketEncoder:
         if isinstance(value, bool):
             return _varint_field(n.BOOLEAN, int(value))
         if isinstance(value, int):
-            if -_INT64 <= value < _INT64:
-                return _varint_field(n.INTEGER, value)
-            return _varint_field(n.UNSIGNED, value)
+            fits = -_INT64 <= value < _INT64
+            return _varint_field(n.INTEGER if fits else n.UNSIGNED, value)
         if isinstance(value, float):
             return encode_varint(n.DOUBLE << 3 | FIXED64) + _double(value)
         if isinstance(value, str):
             return _varint_field(n.STRING_IID, self._names.strings[value])
-        if isinstance(value, msgspec.Raw):
-            text = bytes(value)
-            encoded = self._raw.get(text)
-            if encoded is None:
-                encoded = self._raw[text] = self._json(text)
-            return encoded
-        return self._json(msgspec.json.encode(value))
+        is_raw = isinstance(value, msgspec.Raw)
+        text = bytes(value) if is_raw else msgspec.json.encode(value)
+        encoded = self._raw.get(text)
+        if encoded is None:
+            encoded = self._raw[text] = self._json(text)
+        return encoded
 
     def _json(self, text: bytes) -> bytes:
         if any(part in text for part in _OPAQUE):
@@ -281,7 +279,7 @@ class PacketEncoder:
     # Events of a lane.
 
     def _lane_packets(self, lane: Lane) -> Iterator[bytes]:
-        """Begins and ends of the slices of a lane, in the order of time; those that cross, beside."""
+        """Begins and ends of the slices of a lane, in time order; those that cross, beside."""
         slices = sorted(self._lanes[lane], key=lambda span: (span.ts_ns, -span.end_ns))
         self._attach(slices, self._flows.pop(lane, []))
         numbers = number_spans([(span.ts_ns, span.end_ns) for span in slices])
