@@ -94,7 +94,7 @@ class _Writer:
         self.tracks: dict[tuple[int | None, ...], int] = {}
         for name, columns in self.schema.items():
             connection.execute(
-                f'CREATE TABLE "rocpd_{name}{suffix}" ("id" INTEGER NOT NULL PRIMARY KEY, {columns})'
+                f'CREATE TABLE "rocpd_{name}{suffix}" (id INTEGER NOT NULL PRIMARY KEY, {columns})'
             )
         self.add("metadata", tag="schema_version", value=version)
         for text in STRINGS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -51,10 +52,11 @@ def ranks_named(text: str, ranks: Sequence[int]) -> list[int]:
     """
     named: set[int] = set()
     for part in text.split(","):
-        first, _, last = part.strip().partition("-")
-        if not (first.isdigit() and (last.isdigit() or not last)) or len(first + last) > 8:
+        match = re.fullmatch(r"([0-9]{1,6})(?:-([0-9]{1,6}))?", part.strip())
+        if match is None:
             raise UsageError(f"{text!r} names no ranks", "give numbers, such as --ranks 0,3-5")
-        named |= set(range(int(first), min(int(last or first), int(first) + _MAX_RANKS) + 1))
+        first, last = int(match[1]), int(match[2] or match[1])
+        named |= set(range(first, min(last, first + _MAX_RANKS) + 1))
     chosen = [rank for rank in ranks if rank in named]
     if not chosen:
         there = f"{min(ranks)} to {max(ranks)}" if ranks else "none"

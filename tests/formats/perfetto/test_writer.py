@@ -20,9 +20,9 @@ from timesink.model.trace import Trace
 
 
 def content(trace: Trace, name: str) -> pl.DataFrame:
-    """A table without the order in which its source had it."""
+    """A table without the order in which its source had it, arrows without where in a slice."""
     frame = getattr(trace, name).with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
-    frame = frame.drop("index", strict=False)
+    frame = frame.drop("index", *(("ts_ns",) if name == "flows" else ()), strict=False)
     return frame.sort(frame.columns)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import msgspec
 from isal import igzip
 
 from timesink.errors import OutputError
-from timesink.formats.chrome.writer import events, ns_of, number_spans, top_level
+from timesink.formats.chrome.writer import as_number, events, ns_of, number_spans, top_level
 from timesink.formats.perfetto import numbers as n
 from timesink.formats.perfetto.events import FLOW_KIND_BITS, LAUNCH
 from timesink.formats.wire import FIXED64, LENGTH, VARINT, Message, encode_varint
@@ -23,6 +24,8 @@ _NAMES_AT_ONCE = 1000
 _MAX_PID = 2**31
 _INT64 = 2**63
 _NEEDS_STATE = 2
+_BESIDE = re.compile(r"(.*) \(overlap \d+\)")
+"""A lane that Chrome JSON needs for slices that cross others; here they stand beside their lane."""
 _BIT_OF_KIND = {kind: bit for bit, kind in FLOW_KIND_BITS.items()}
 _OTHER_BIT = 1 << 61
 _OPAQUE = (b"null", b"[]", b"{}")
@@ -136,8 +139,11 @@ class PacketEncoder:
 
     def _take(self, event: dict[str, Any]) -> None:
         phase = event["ph"]
-        lane = (event.get("pid"), event.get("tid"))
+        beside = _BESIDE.fullmatch(str(event.get("tid", "")))
+        lane = (event.get("pid"), event.get("tid") if beside is None else as_number(beside[1]))
         if phase == "M":
+            if beside is not None:
+                return
             owner = (lane[0], None) if event["name"].startswith("process_") else lane
             self._lane_facts.setdefault(owner, {}).update(event["args"])
             return
