@@ -160,7 +160,7 @@ def torch_stages(steps: int = 3) -> bytes:
         launch = file.begin(
             start + 5_000, 2, "cudaLaunchKernel", "cuda_runtime", correlation=step + 1
         )
-        launch.MergeFromString(_length_field(3000, b"\x08" + bytes((step + 100,))))
+        launch.MergeFromString(_length_field(3000, _one_number(step + 100)))
         file.end(start + 11_000, 2)
         file.end(start + 50_000, 2)
         stage = file.packet(ts=start + 20_000).gpu_render_stage_event
@@ -228,3 +228,9 @@ def sdk_trace() -> bytes:
         event = file.packet(sequence=9, flags=0, ts=EPOCH + 1_000 * step).track_event
         event.type, event.track_uuid, event.counter_value = COUNTER, 20, step
     return file.encode()
+
+
+def _one_number(value: int) -> bytes:
+    from timesink.formats.wire import Message
+
+    return Message().integer(1, value).encode()

@@ -30,7 +30,7 @@ LAUNCH, FORWARD_BACKWARD, OTHER = "ac2g", "fwdbwd", "flow"
 """Categories of arrows, as Kineto has them."""
 FLOW_KIND_BITS = {1 << 62: FORWARD_BACKWARD, 1 << 61: OTHER}
 """Marks in the numbers of arrows that say what they are, where timesink wrote them."""
-_DIGITS = re.compile(r"\d{1,9}")
+_NUMBER = re.compile(r"\d{1,9}")
 
 
 Places = Sequence[tuple[Lane, Lane | None]]
@@ -249,15 +249,29 @@ _DRIVER_NAME = re.compile(r"[a-z]{2}[A-Z]")
 """Drivers have prefixes of two letters, runtimes longer ones."""
 
 
+_DIGITS = b"0123456789"
+_MAX_SHAPES = 100_000
+"""Shapes of arguments whose category is kept."""
+
+
+def _category_of_arguments(text: bytes) -> str | None:
+    """What the arguments of a slice say that it is."""
+    return next((kind for mark, kind in _WORK_ARGUMENTS if mark.search(text)), None)
+
+
 def infer_categories(
     categories: list[str | None], names: list[str | None], arguments: list[msgspec.Raw]
 ) -> list[str | None]:
     """The categories of slices; where none is written, what their arguments tell."""
+    # Most events of a sort differ in numbers alone.
+    category_of: dict[bytes, str | None] = {}
     for row, written in enumerate(categories):
-        text = b"{}" if written else bytes(arguments[row])
+        text = b"{}" if written else bytes(arguments[row]).translate(None, _DIGITS)
         if text == b"{}":
             continue
-        category = next((kind for mark, kind in _WORK_ARGUMENTS if mark.search(text)), None)
+        if text not in category_of and len(category_of) < _MAX_SHAPES:
+            category_of[text] = _category_of_arguments(text)
+        category = category_of[text] if text in category_of else _category_of_arguments(text)
         if category == HOST_CATEGORIES["runtime"] and _DRIVER_NAME.match(names[row] or ""):
             category = HOST_CATEGORIES["driver"]
         categories[row] = category
@@ -507,7 +521,7 @@ def _add_stages(packets: Packets, time_ns: Integers, rows: Rows) -> dict[int, in
         kind = next((kind for mark, kind in _STAGE_KINDS if mark.search(sort)), "kernel")
         categories.append(DEVICE_CATEGORIES["kernel" if kernel else kind])
         places.append((gpus[row], queue))
-        digits = _DIGITS.search(queue)
+        digits = _NUMBER.search(queue)
         device = {"device": gpus[row], "stream": int(digits[0]) if digits else queue}
         texts.append(msgspec.Raw(msgspec.json.encode({**device, **arguments[row]})))
     rows.add(
