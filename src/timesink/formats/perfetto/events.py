@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -374,7 +374,7 @@ def _arrow_categories(rows: Rows, at: Integers, ids: Integers, chain: Integers) 
     ]
 
 
-@cache
+@lru_cache(maxsize=4096)
 def _is_launch(category: str | None) -> bool:
     """Whether events of a category launch device work, or are such."""
     word = (category or "").lower()
@@ -484,6 +484,20 @@ _STAGE_KINDS = (
 )
 
 
+@lru_cache(maxsize=4096)
+def _stage_category(sort: str) -> str:
+    """The category of work by what its writer calls its sort."""
+    kind = next((kind for mark, kind in _STAGE_KINDS if mark.search(sort)), "kernel")
+    return DEVICE_CATEGORIES[kind]
+
+
+@lru_cache(maxsize=4096)
+def _stream_of(queue: str) -> Lane:
+    """The number of a stream in the name of its queue, else the name."""
+    digits = _NUMBER.search(queue)
+    return int(digits[0]) if digits else queue
+
+
 def _add_stages(packets: Packets, time_ns: Integers, rows: Rows) -> dict[int, int]:
     """Work of GPUs; the row of each piece of work by its number."""
     packet, fields = packets.of(n.GPU_STAGE)
@@ -512,18 +526,17 @@ def _add_stages(packets: Packets, time_ns: Integers, rows: Rows) -> dict[int, in
     places: list[tuple[Lane, Lane | None]] = []
     texts: list[msgspec.Raw] = []
     stages: dict[int, int] = {}
+    encode = msgspec.json.Encoder().encode
     for row in chosen:
         sort = sorts[row] or ""
         queue = queues[row] or f"queue {queue_numbers[row]}"
         stages[numbers[row]] = len(rows) + len(names)
         kernel = kernels[row] or plain[row]
         names.append(kernel or labels[row] or written[row] or sort)
-        kind = next((kind for mark, kind in _STAGE_KINDS if mark.search(sort)), "kernel")
-        categories.append(DEVICE_CATEGORIES["kernel" if kernel else kind])
+        categories.append(DEVICE_CATEGORIES["kernel"] if kernel else _stage_category(sort))
         places.append((gpus[row], queue))
-        digits = _NUMBER.search(queue)
-        device = {"device": gpus[row], "stream": int(digits[0]) if digits else queue}
-        texts.append(msgspec.Raw(msgspec.json.encode({**device, **arguments[row]})))
+        values = {"device": gpus[row], "stream": _stream_of(queue), **arguments[row]}
+        texts.append(msgspec.Raw(encode(values)))
     rows.add(
         "X",
         places,
