@@ -181,6 +181,35 @@ def split_messages(
     return Fields(data, of, number, wire_type, value, length, bad[0], bad[1])
 
 
+def split_repeated(content: bytes, number: int) -> tuple[Integers, Integers] | None:
+    """Starts and ends of messages under one number, where the content is nothing else.
+
+    None where it holds anything besides, or breaks off: then `split_messages` says what.
+
+    >>> starts, ends = split_repeated(Message().raw(1, b"abc").raw(1, b"").encode(), 1)
+    >>> starts.tolist(), ends.tolist()
+    ([2, 7], [5, 7])
+    """
+    tag, size = number << 3 | LENGTH, len(content)
+    spans = array("q")
+    append = spans.append
+    position = 0
+    while position + 1 < size and content[position] == tag:
+        length = content[position + 1]
+        position += 2
+        if length > 127:
+            length, position = _varint(content, position - 1, size)
+        append(position)
+        position += length
+        if position > size or length < 0 or spans[-1] < 0:
+            return None
+        append(position)
+    if position != size:
+        return None
+    columns = np.frombuffer(spans, np.int64).reshape(-1, 2) if spans else np.empty((0, 2), np.int64)
+    return columns[:, 0], columns[:, 1]
+
+
 def _varints(data: Bytes, position: Integers) -> tuple[Integers, Integers, npt.NDArray[np.bool_]]:
     """The numbers at the positions, where each ends, and whether it ends at all."""
     byte = data[position]

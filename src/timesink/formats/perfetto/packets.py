@@ -10,7 +10,15 @@ import numpy as np
 import polars as pl
 
 from timesink.formats.perfetto import numbers as n
-from timesink.formats.wire import LENGTH, Bytes, Fields, Integers, as_bytes, split_messages
+from timesink.formats.wire import (
+    LENGTH,
+    Bytes,
+    Fields,
+    Integers,
+    as_bytes,
+    split_messages,
+    split_repeated,
+)
 from timesink.model.arrays import grouped_cumsum, run_starts
 from timesink.model.health import HealthEntry
 
@@ -22,10 +30,9 @@ class Packets:
     """All packets of a trace, as columns of equal length in the order of the file."""
 
     def __init__(self, content: bytes, health: list[HealthEntry]) -> None:
-        content, starts, ends = _packet_ranges(content, health)
-        self.data: Bytes = as_bytes(content)
+        _, starts, _, self.fields = _packet_ranges(content, health)
+        self.data: Bytes = self.fields.data
         self.health = health
-        self.fields = split_messages(self.data, starts, ends)
         self.count = len(starts)
         count_broken(self.fields, "a packet", health)
         self.sequence = self.fields.numbers(n.SEQUENCE, self.count)
@@ -122,8 +129,28 @@ def count_broken(fields: Fields, what: str, health: list[HealthEntry]) -> None:
         health.append(HealthEntry("broken_messages", len(fields.broken), example))
 
 
-def _packet_ranges(content: bytes, health: list[HealthEntry]) -> tuple[bytes, Integers, Integers]:
-    """The content with all packets unpacked, and where each begins and ends."""
+def _packet_ranges(
+    content: bytes, health: list[HealthEntry]
+) -> tuple[bytes, Integers, Integers, Fields]:
+    """The content with all packets unpacked, where each begins and ends, and its fields."""
+    spans = split_repeated(content, n.PACKET)
+    if spans is None:
+        spans = _ranges_up_to_a_break(content, health)
+    starts, ends = spans
+    fields = split_messages(as_bytes(content), starts, ends)
+    packed = fields.select(n.COMPRESSED, LENGTH)
+    unreadable = len(fields.select(n.ZSTD_COMPRESSED, LENGTH))
+    if unreadable:
+        example = "packets packed with zstd: convert the trace with traceconv first"
+        health.append(HealthEntry("lost_events", unreadable, example))
+    if not len(packed):
+        return content, starts, ends, fields
+    content, starts, ends = _unpacked(content, (starts, ends), fields, health)
+    return content, starts, ends, split_messages(as_bytes(content), starts, ends)
+
+
+def _ranges_up_to_a_break(content: bytes, health: list[HealthEntry]) -> tuple[Integers, Integers]:
+    """Packets of a content that holds anything else too, or breaks off; both are counted."""
     top = split_messages(as_bytes(content), [0], [len(content)])
     for position in top.break_at.tolist():
         example = f"{len(content) - position} bytes from byte {position} on"
@@ -133,14 +160,15 @@ def _packet_ranges(content: bytes, health: list[HealthEntry]) -> tuple[bytes, In
         example = f"fields of the trace that are no packets: {top.number[top.number != 1][0]}"
         health.append(HealthEntry("unknown_phase", strange, example))
     _, starts, ends = top.submessages(n.PACKET)
-    fields = split_messages(top.data, starts, ends)
+    return starts, ends
+
+
+def _unpacked(
+    content: bytes, spans: tuple[Integers, Integers], fields: Fields, health: list[HealthEntry]
+) -> tuple[bytes, Integers, Integers]:
+    """The content with packets in the place of those that hold them packed."""
+    starts, ends = spans
     packed = fields.select(n.COMPRESSED, LENGTH)
-    unreadable = len(fields.select(n.ZSTD_COMPRESSED, LENGTH))
-    if unreadable:
-        example = "packets packed with zstd: convert the trace with traceconv first"
-        health.append(HealthEntry("lost_events", unreadable, example))
-    if not len(packed):
-        return content, starts, ends
     packed_of = dict(zip(fields.message[packed].tolist(), packed.tolist(), strict=True))
     parts: list[bytes] = []
     left = MAX_UNPACKED

@@ -5,6 +5,7 @@ Packets become events as Chrome JSON has them; what these mean is decided once f
 
 from __future__ import annotations
 
+import gc
 from collections import Counter
 from dataclasses import replace
 from typing import Any
@@ -87,7 +88,14 @@ def read(source: SourceFile, options: ReadOptions) -> Trace:
         )
     default_clock, default_track = packets.defaults()
     time_ns, real_offset = times_of(packets, default_clock)
-    rows = read_events(packets, time_ns, default_track)
+    # Millions of short-lived objects would make the cycle collector walk them again and again.
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        rows = read_events(packets, time_ns, default_track)
+    finally:
+        if was_enabled:
+            gc.enable()
     _count_others(packets, health)
     assembly, tally = _to_columns(rows)
     brief = options.brief is not None
