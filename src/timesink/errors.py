@@ -76,7 +76,8 @@ class UnreadableError(TimesinkError):
     def unrecognised(cls, path: Path | str, looks_like: str) -> UnreadableError:
         return cls(
             f"{path}: not a trace timesink can read ({looks_like})",
-            "give a profiler trace: Kineto/Chrome JSON (.json, .json.gz, .zip), .pftrace, .xplane.pb, "
+            "give a profiler trace: Kineto/Chrome JSON (.json, .json.gz, .zip), .pftrace, "
+            ".xplane.pb, "
             "Nsight Systems .sqlite, rocprofv3 .db or JSON, output of Nsight Compute "
             "or a behaviour table",
         )
