@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 import perfetto_files
 import rocpd_files
 import xplane_files
-from timesink.formats.source_file import read_trace
+from timesink.formats.readers import read_trace
 
 STEPS, RUNS = 20_000, 3
 

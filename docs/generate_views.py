@@ -114,7 +114,7 @@ def _introduction() -> Iterator[str]:
     yield "In Python: `timesink.analyze(path).table(NAME)`, with lengths of time in nanoseconds."
     yield 'So in SQL: `timesink query trace.json.gz "select * from kernel_launches"`. Where a table'
     yield "of the recording has the name, the view is `view_steps`, `view_memory` or"
-    yield "`view_collectives`."
+    yield "`view_collectives`. Tables of `timesink kernels --by` are `kernels_by_family` and so on."
     yield ""
     yield "The view links to its columns. *Needs* says what the recording must hold."
 

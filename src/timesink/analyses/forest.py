@@ -33,6 +33,7 @@ from timesink.model.arrays import run_slices
 from timesink.model.intervals import Flags, Ints, union_starts
 from timesink.model.schema import HOST_KINDS
 from timesink.model.trace import Trace
+from timesink.runtime.native import is_native, native_module
 
 # Order and nesting of calls by their times alone.
 #
@@ -90,7 +91,7 @@ def nest_calls(thread: Codes, start: Ints, end: Ints, frames: Flags | None = Non
     misfits = np.flatnonzero((parent >= 0) & (end > end[parent]))
     for number in np.unique(thread[misfits]).tolist():
         part = stretches[number]
-        walked = _walk(start[part], end[part], frames[part])
+        walked = walk(start[part], end[part], frames[part])
         parent[part] = np.where(walked.parent >= 0, walked.parent + part.start, -1)
         depth[part], crossing[part] = walked.depth, walked.crossing
         self_start[part] = walked.self_start
@@ -155,12 +156,28 @@ def outermost(nodes: Nodes, group: Ints, size: Ints) -> Ints:
     return np.asarray(order[union_starts(start, start + size[nodes[order]])])
 
 
-def _walk(start: Ints, end: Ints, frames: Flags) -> Nesting:
+def walk(start: Ints, end: Ints, frames: Flags) -> Nesting:
     """Nest one thread whose calls cross, call by call.
 
     A call that outlasts the one it starts in becomes its sibling, and its own time starts where
     the other ends.  A step or module it outlasts stays its caller, though.
     """
+    if not is_native():
+        return walk_by_loop(start, end, frames)
+    times = (np.asarray(moments, np.int64).tobytes() for moments in (start, end))
+    parent, depth, crossing, self_start = native_module().nest(
+        *times, np.asarray(frames, np.bool_).tobytes()
+    )
+    return Nesting(
+        np.frombuffer(parent, np.int64),
+        np.frombuffer(depth, np.int64),
+        np.frombuffer(crossing, np.bool_),
+        np.frombuffer(self_start, np.int64),
+    )
+
+
+def walk_by_loop(start: Ints, end: Ints, frames: Flags) -> Nesting:
+    """The same without compiled code."""
     starts, ends, framing = start.tolist(), end.tolist(), frames.tolist()
     parents, depths, crossing, own_starts = [], [], [], []
     open_calls: list[int] = []
