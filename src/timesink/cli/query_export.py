@@ -271,7 +271,7 @@ def run_export(options: argparse.Namespace) -> int:
         return 0
     quoted = shlex.quote(str(output))
     if as_json or as_packets:
-        from timesink.formats.perfetto.writer import write_pftrace  # noqa: PLC0415
+        from timesink.formats.perfetto.writer import write_pftrace  # noqa: PLC0415 - start-up time
 
         written = (write_chrome_json if as_json else write_pftrace)(trace, output)
         remember_folder(output)

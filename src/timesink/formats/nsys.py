@@ -16,7 +16,7 @@ from timesink.errors import UnreadableError
 from timesink.formats import nsys_database as activities
 from timesink.formats.finish import close_spans, finish_trace, list_lanes
 from timesink.formats.nsys_database import process_of
-from timesink.formats.nsys_tables import PlainTables, Tables
+from timesink.formats.nsys_tables import ExportTables, PlainTables
 from timesink.formats.read_options import ReadOptions
 from timesink.formats.source_file import Damage, SourceFile, packing_health
 from timesink.formats.sqlite_file import INTEGER, REAL, TEXT, open_database
@@ -42,7 +42,7 @@ _GPU_NUMBERS = (
 )
 
 
-def read_devices(database: Tables) -> tuple[Device, ...]:
+def read_devices(database: ExportTables) -> tuple[Device, ...]:
     """The GPUs of the machine, under the numbers that activities use for them."""
     schema = {**dict.fromkeys(_GPU_NUMBERS, INTEGER), **dict.fromkeys(_GPU_TEXTS, TEXT)}
     gpus = database.rows("TARGET_INFO_GPU", schema).drop_nulls("id").sort("id").rows(named=True)
@@ -53,7 +53,7 @@ def read_devices(database: Tables) -> tuple[Device, ...]:
     return tuple(sorted(devices, key=lambda device: device.id))
 
 
-def _cuda_numbers(database: Tables, gpus: list[dict[str, Any]]) -> dict[int, int]:
+def _cuda_numbers(database: ExportTables, gpus: list[dict[str, Any]]) -> dict[int, int]:
     """CUDA's number of each GPU it could use; the facts of a hidden one are all zero.
 
     Processes may see different GPUs under one number; then the machine's own numbers are kept.
@@ -96,7 +96,7 @@ _HOST_MEMORY_KINDS = (0, 1)
 _CPU, _CUDA = 0, 1  # c10::DeviceType
 
 
-def read_counters(database: Tables, devices: tuple[Device, ...]) -> pl.DataFrame:
+def read_counters(database: ExportTables, devices: tuple[Device, ...]) -> pl.DataFrame:
     """Hardware metrics, with `start` in the export's own time."""
     metric = {"typeId": INTEGER, "metricId": INTEGER}
     samples = database.rows(METRICS, {"timestamp": INTEGER, **metric, "value": REAL})
@@ -116,7 +116,7 @@ def read_counters(database: Tables, devices: tuple[Device, ...]) -> pl.DataFrame
     )
 
 
-def read_memory(database: Tables) -> pl.DataFrame:
+def read_memory(database: ExportTables) -> pl.DataFrame:
     """Allocations and frees, with `start` in the export's own time."""
     columns = ("start", "globalPid", "deviceId", "address", "bytes", "memKind")
     rows = database.rows(MEMORY_USAGE, dict.fromkeys((*columns, "memoryOperationType"), INTEGER))
@@ -156,7 +156,10 @@ def read(source: SourceFile, options: ReadOptions) -> Trace:  # noqa: ARG001
 
 
 def read_tables(
-    database: Tables, source: SourceFile, health: list[HealthEntry], damage: Damage | None = None
+    database: ExportTables,
+    source: SourceFile,
+    health: list[HealthEntry],
+    damage: Damage | None = None,
 ) -> Trace:
     """Read the tables of an export, wherever they lie."""
     expected_tables = {*activities.DEVICE_KINDS, *activities.HOST_KINDS, *EXPORT_TABLES}
@@ -225,7 +228,7 @@ def read_tables(
 
 
 def _read_tables(
-    database: Tables, strings: pl.DataFrame, devices: tuple[Device, ...]
+    database: ExportTables, strings: pl.DataFrame, devices: tuple[Device, ...]
 ) -> tuple[dict[str, pl.DataFrame], dict[str, int], list[HealthEntry]]:
     """Tables of the model in the export's own time, rows of each source table, and health."""
     parts: dict[str, list[pl.DataFrame]] = {}
@@ -243,7 +246,7 @@ def _read_tables(
 
 
 def _recorded_tables(
-    database: Tables, strings: pl.DataFrame, devices: tuple[Device, ...]
+    database: ExportTables, strings: pl.DataFrame, devices: tuple[Device, ...]
 ) -> Iterator[tuple[str, str, pl.DataFrame]]:
     """Table of the model, table of the export and its rows, for every table there is."""
     for table in activities.DEVICE_KINDS:

@@ -11,7 +11,7 @@ import json
 import polars as pl
 
 from timesink.formats.finish import lane
-from timesink.formats.nsys_tables import Tables
+from timesink.formats.nsys_tables import ExportTables
 from timesink.formats.sqlite_file import INTEGER, TEXT
 from timesink.model.health import HealthEntry
 
@@ -72,7 +72,7 @@ _HOST_SCHEMA = {
 }
 
 
-def read_device(database: Tables, table: str, strings: pl.DataFrame) -> pl.DataFrame:
+def read_device(database: ExportTables, table: str, strings: pl.DataFrame) -> pl.DataFrame:
     rows = database.rows(table, _DEVICE_SCHEMA)
     rows = _look_up(rows, strings, _KERNEL_NAMES)
     stream = pl.when(pl.col("streamId") != _NO_STREAM).then(pl.col("streamId"))
@@ -97,7 +97,7 @@ def read_device(database: Tables, table: str, strings: pl.DataFrame) -> pl.DataF
     )
 
 
-def read_host(database: Tables, table: str, strings: pl.DataFrame) -> pl.DataFrame:
+def read_host(database: ExportTables, table: str, strings: pl.DataFrame) -> pl.DataFrame:
     """Calls of one table; a table the reader does not know gives `other`."""
     rows = _look_up(database.rows(table, _HOST_SCHEMA), strings, ("nameId", "textId"))
     name = pl.coalesce("text", "nameId_text", "textId_text")

@@ -20,7 +20,7 @@ _VERSIONED = re.compile(r"(?P<name>.+)_V(?P<version>\d{1,4})", re.IGNORECASE)
 _ENDING = ".parquet"
 
 
-class Tables(Protocol):
+class ExportTables(Protocol):
     """What a reader asks of the tables of an export."""
 
     @property
@@ -51,7 +51,7 @@ def plain_names(tables: Mapping[str, object]) -> dict[str, str]:
 class PlainTables:
     """The tables of an export under their plain names."""
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: ExportTables) -> None:
         self._tables = tables
         self._names = plain_names(tables.columns)
         self.columns: Mapping[str, tuple[str, ...]] = {

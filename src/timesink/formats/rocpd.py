@@ -273,7 +273,7 @@ def _read_events(
     for name, table in _EVENTS.items():
         if name not in tables.tables:
             continue
-        placed = _placed(tables, name).with_row_index("index", offset=offset)
+        placed = _place_rows(tables, name).with_row_index("index", offset=offset)
         offset += placed.height
         placed = placed.join(events, on="event_id", how="left", maintain_order="left")
         if name in ("region", "sample"):
@@ -292,7 +292,7 @@ def _read_events(
         yield "counters", "pmc_event", counters
 
 
-def _placed(tables: _TableSet, name: str) -> pl.DataFrame:
+def _place_rows(tables: _TableSet, name: str) -> pl.DataFrame:
     """Rows of a table of events with `start`, `end` and the place of each."""
     schema = dict.fromkeys(
         (

@@ -273,7 +273,7 @@ def _walk(data: bytes, position: int, end: int, message: int, rows: array[int]) 
         if position < 0 or not 0 < number <= _MAX_FIELD:
             return start
         if wire_type in _FIXED:
-            value, position = _fixed(data, position, end, _FIXED[wire_type])
+            value, position = _read_fixed(data, position, end, _FIXED[wire_type])
         elif wire_type in (VARINT, LENGTH):
             value, position = _varint(data, position, end)
         else:
@@ -281,7 +281,7 @@ def _walk(data: bytes, position: int, end: int, message: int, rows: array[int]) 
         if position < 0:
             return start
         if wire_type != LENGTH:
-            append((message, start, number, wire_type, _signed(value), 0))
+            append((message, start, number, wire_type, _to_signed(value), 0))
         elif value <= end - position:
             append((message, start, number, LENGTH, position, value))
             position += value
@@ -293,7 +293,7 @@ def _walk(data: bytes, position: int, end: int, message: int, rows: array[int]) 
 _FIXED = {FIXED64: 8, FIXED32: 4}
 
 
-def _fixed(data: bytes, position: int, end: int, width: int) -> tuple[int, int]:
+def _read_fixed(data: bytes, position: int, end: int, width: int) -> tuple[int, int]:
     """The number of so many bytes at the position and where it ends; -1 where it does not."""
     after = position + width
     return int.from_bytes(data[position:after], "little"), after if after <= end else -1
@@ -313,7 +313,7 @@ def _varint(data: bytes, position: int, end: int) -> tuple[int, int]:
     return 0, -1
 
 
-def _signed(value: int) -> int:
+def _to_signed(value: int) -> int:
     return value - (1 << 64) if value >> 63 else value
 
 

@@ -170,7 +170,7 @@ def read(source: SourceFile, options: ReadOptions) -> Trace:  # noqa: ARG001
     events = events.with_columns(
         ts_ns=zero + pl.col("line_ns") + begin // 1000, dur_ns=end // 1000 - begin // 1000
     )
-    lookup = _Lookup(events, values, planes.sort_values)
+    lookup = _EventValues(events, values, planes.sort_values)
     is_counter = (events["lane"] == _COUNTERS).fill_null(value=False)
     on_device = events["device"].is_not_null()
     host = _host_rows(events.filter(~on_device), lookup, str(facts.get("process_id", "host")))
@@ -433,7 +433,7 @@ def _texts(data: Bytes, frame: pl.DataFrame) -> pl.Series:
     return pl.Series("text", result, dtype=pl.String)
 
 
-class _Lookup:
+class _EventValues:
     """Values of events by their key: those of the event itself go before those of its sort."""
 
     def __init__(
@@ -446,9 +446,9 @@ class _Lookup:
     def column(self, events: pl.DataFrame, key: str, form: str = "number") -> pl.Series:
         """The value under a key of each of the events, as `number`, `real` or `text`."""
         chosen = pl.col("key") == key
-        own = self._values.filter(chosen).select("index", form).unique("index", keep="last")
+        direct = self._values.filter(chosen).select("index", form).unique("index", keep="last")
         joined = events.select("index", "sort").join(
-            own, on="index", how="left", maintain_order="left"
+            direct, on="index", how="left", maintain_order="left"
         )
         shared = self._sort_values.filter(chosen).select("sort", shared=form)
         if shared.height:
@@ -464,14 +464,14 @@ class _Lookup:
         shared = shared.select("index", "key", "number", "real", "text")
         rows = pl.concat([self._values.filter(chosen).select(shared.columns), shared])
         rows = rows.unique(["index", "key"], keep="first", maintain_order=True).sort("index")
-        quoted = pl.col("text").map_batches(_quoted, return_dtype=pl.String)
+        quoted = pl.col("text").map_batches(_to_json_texts, return_dtype=pl.String)
         value = pl.coalesce(
             pl.col("number").cast(pl.String), pl.col("real").cast(pl.String), quoted
         )
         return rows.select("index", "key", value=value).drop_nulls("value"), {}
 
 
-def _quoted(texts: pl.Series) -> pl.Series:
+def _to_json_texts(texts: pl.Series) -> pl.Series:
     """Texts as JSON, each distinct one once."""
     distinct = texts.unique().drop_nulls()
     return texts.replace_strict(
@@ -479,7 +479,7 @@ def _quoted(texts: pl.Series) -> pl.Series:
     )
 
 
-def _mapped(names: pl.Series, function: Callable[[str], str | None]) -> pl.Series:
+def _map_texts(names: pl.Series, function: Callable[[str], str | None]) -> pl.Series:
     """A function of texts, called once for each distinct one."""
     distinct = names.unique().drop_nulls()
     return names.replace_strict(
@@ -490,15 +490,15 @@ def _mapped(names: pl.Series, function: Callable[[str], str | None]) -> pl.Serie
 # Host.
 
 
-def _host_rows(events: pl.DataFrame, lookup: _Lookup, pid: str) -> pl.DataFrame:
+def _host_rows(events: pl.DataFrame, lookup: _EventValues, pid: str) -> pl.DataFrame:
     """Calls of the host; rows with `bytes` are records of memory."""
     names = events["name"]
     events = events.with_columns(
         lookup.column(events, "correlation_id").alias("correlation"),
         lookup.column(events, "step_num").alias("step"),
         lookup.column(events, "hlo_op", "text").alias("operator"),
-        kind=_mapped(names, _host_kind),
-        name=_mapped(names, _host_name),
+        kind=_map_texts(names, _host_kind),
+        name=_map_texts(names, _host_name),
         pid=pl.lit(pid),
         category=pl.lit("host"),
     )
@@ -530,7 +530,7 @@ def _host_name(name: str) -> str:
     return f"{match['file']}({match['line']}): {match['function']}" if match else name
 
 
-def _with_memory(events: pl.DataFrame, lookup: _Lookup) -> pl.DataFrame:
+def _with_memory(events: pl.DataFrame, lookup: _EventValues) -> pl.DataFrame:
     """The events with what those that allocate and free memory say."""
     empty = events.with_columns(
         pl.lit(None, pl.Int64).alias(name)
@@ -542,7 +542,7 @@ def _with_memory(events: pl.DataFrame, lookup: _Lookup) -> pl.DataFrame:
     allocator = lookup.column(events, "allocator_name", "text")
     size = lookup.column(events, "allocation_bytes")
     sign = pl.when(pl.col("name") == "MemoryAllocation").then(1).otherwise(-1)
-    device = _mapped(allocator, _allocator_device).cast(pl.Int64)
+    device = _map_texts(allocator, _allocator_device).cast(pl.Int64)
     is_memory = pl.Series(moves & size.is_not_null())
     columns = {
         "bytes": size * events.select(sign).to_series(),
@@ -565,10 +565,10 @@ def _allocator_device(allocator: str) -> str | None:
 # Devices.
 
 
-def _device_rows(events: pl.DataFrame, lookup: _Lookup, planes: _Planes) -> pl.DataFrame:
+def _device_rows(events: pl.DataFrame, lookup: _EventValues, planes: _Planes) -> pl.DataFrame:
     category = lookup.column(events, "hlo_category", "text")
     sort = (events["lane"] + "\n" + category.fill_null("") + "\n").alias("sort_key")
-    kinds = _mapped(sort + events["name"].fill_null(""), _device_kind)
+    kinds = _map_texts(sort + events["name"].fill_null(""), _device_kind)
     kernel = _details(lookup.column(events, "kernel_details", "text"))
     copy = _details(lookup.column(events, "memcpy_details", "text"))
     fill = _details(lookup.column(events, "memset_details", "text"))
@@ -645,7 +645,7 @@ def _number(details: pl.DataFrame, name: str) -> pl.Series:
     return details[name].cast(pl.Int64, strict=False)
 
 
-def _counter_rows(events: pl.DataFrame, lookup: _Lookup) -> pl.DataFrame:
+def _counter_rows(events: pl.DataFrame, lookup: _EventValues) -> pl.DataFrame:
     number = lookup.column(events, "counter_value").cast(pl.Float64)
     value = lookup.column(events, "counter_value", "real").fill_null(number)
     return events.with_columns(value).select(

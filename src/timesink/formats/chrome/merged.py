@@ -80,7 +80,7 @@ def _events_of(part: RankPart, zero: int, arrows: Iterable[ArrowEnd]) -> Iterato
         if isinstance(event.get("id"), int):
             moved["id"] = event["id"] % _FLOW_STEP + part.rank * _FLOW_STEP
         if event["ph"] == "M":
-            moved["args"] = _labelled(event, part.rank)
+            moved["args"] = _label_arguments(event, part.rank)
         yield moved
     for arrow in arrows:
         end: Event = {"bp": "e"} if arrow.phase == "f" else {}
@@ -107,7 +107,7 @@ def _number(text: str) -> int | str:
     return int(text) if text.isascii() and text.isdigit() else text
 
 
-def _labelled(event: Event, rank: int) -> Event:
+def _label_arguments(event: Event, rank: int) -> Event:
     """Names and order of processes, with their rank first."""
     arguments: Event = event["args"]
     if event["name"] == "process_name":

@@ -17,7 +17,7 @@ from timesink.formats.perfetto import numbers as n
 from timesink.formats.perfetto.annotations import arguments_of, read_annotations
 from timesink.formats.perfetto.packets import Packets, count_broken
 from timesink.formats.perfetto.slices import pair_slices
-from timesink.formats.perfetto.tracks import Lane, Tracks
+from timesink.formats.perfetto.tracks import Lane, TraceTracks
 from timesink.formats.wire import LENGTH, Fields, Integers, split_messages
 from timesink.model import vendors
 from timesink.model.arrays import run_starts
@@ -37,7 +37,7 @@ Places = Sequence[tuple[Lane, Lane | None]]
 """Process and lane of each event."""
 
 
-class Rows(msgspec.Struct):
+class PacketEvents(msgspec.Struct):
     """Events as the columns of a list in Chrome JSON."""
 
     phase: list[str] = msgspec.field(default_factory=list)
@@ -90,10 +90,10 @@ class _TrackEvents(msgspec.Struct, frozen=True):
         return len(self.packet)
 
 
-def read_events(packets: Packets, time_ns: Integers, default_track: Integers) -> Rows:
+def read_events(packets: Packets, time_ns: Integers, default_track: Integers) -> PacketEvents:
     """All events of a trace, on the clock of the trace."""
-    rows = Rows()
-    tracks = Tracks(packets)
+    rows = PacketEvents()
+    tracks = TraceTracks(packets)
     events = _track_events(packets, time_ns, default_track)
     stages = _add_stages(packets, time_ns, rows)
     _add_slices(packets, events, tracks, stages, rows)
@@ -136,20 +136,24 @@ def _names(
     """The name of each event: written with it, or the first that its numbers refer to."""
     by_number, written, table = numbers
     count = len(packet)
-    own = pl.Series("name", fields.text_of(written, count), dtype=pl.String)
+    texts = pl.Series("name", fields.text_of(written, count), dtype=pl.String)
     message, iids = fields.packed(by_number)
     # The last value of a field counts, of a list the first.
     iid = np.zeros(count, np.int64)
     iid[message[::-1]] = iids[::-1]
     numbered = np.flatnonzero(iid)
     if not len(numbered):
-        return own
-    found = packets.look_up(packets.names(table), packet[numbered], iid[numbered])
-    return own.scatter(numbered, found).alias("name") if own.null_count() else own
+        return texts
+    looked_up = packets.look_up(packets.names(table), packet[numbered], iid[numbered])
+    return texts.scatter(numbered, looked_up).alias("name") if texts.null_count() else texts
 
 
 def _add_slices(
-    packets: Packets, events: _TrackEvents, tracks: Tracks, stages: dict[int, int], rows: Rows
+    packets: Packets,
+    events: _TrackEvents,
+    tracks: TraceTracks,
+    stages: dict[int, int],
+    rows: PacketEvents,
 ) -> None:
     """Slices with their arguments, marks, and the arrows between them."""
     is_edge = (events.type == n.SLICE_BEGIN) | (events.type == n.SLICE_END)
@@ -169,11 +173,11 @@ def _add_slices(
             packets.health.append(health)
     marks = np.flatnonzero(events.type == n.INSTANT)
     legacy, legacy_ns = _legacy_slices(packets, events)
-    known = is_edge | (events.type == n.COUNTER) | (events.type == n.INSTANT)
-    known[legacy] = True
-    if not known.all():
-        example = f"track events of type {events.type[~known][0]}"
-        packets.health.append(HealthEntry("unknown_phase", int((~known).sum()), example))
+    is_read = is_edge | (events.type == n.COUNTER) | (events.type == n.INSTANT)
+    is_read[legacy] = True
+    if not is_read.all():
+        example = f"track events of type {events.type[~is_read][0]}"
+        packets.health.append(HealthEntry("unknown_phase", int((~is_read).sum()), example))
     begin = np.concatenate([begin, legacy])
     length = np.concatenate([length, legacy_ns])
     order = np.argsort(begin, kind="stable")
@@ -279,14 +283,18 @@ def infer_categories(
 
 
 def _add_arrows(
-    packets: Packets, events: _TrackEvents, row_of: Integers, stages: dict[int, int], rows: Rows
+    packets: Packets,
+    events: _TrackEvents,
+    row_of: Integers,
+    stages: dict[int, int],
+    rows: PacketEvents,
 ) -> None:
     """Arrows between slices with one number, in the order of time, as starts, steps and ends."""
     parts = []
     for number in (n.FLOWS, n.OLD_FLOWS, n.ENDING_FLOWS, n.OLD_ENDING_FLOWS):
         message, ids = events.fields.packed(number)
         if number in (n.FLOWS, n.ENDING_FLOWS):
-            message, ids = _fixed(packets, events.fields, number)
+            message, ids = _read_fixed(packets, events.fields, number)
         is_end = number in (n.ENDING_FLOWS, n.OLD_ENDING_FLOWS)
         parts.append((message, ids, np.full(len(ids), is_end)))
     message, ids, ending = (np.concatenate(columns) for columns in zip(*parts, strict=True))
@@ -317,8 +325,8 @@ def _add_arrows(
     phase[last] = "f"
     phase[first] = "s"
     # An arrow with one end alone is that end.
-    alone = first[(first == last) & ending[first]]
-    phase[alone] = "f"
+    lone_ends = first[(first == last) & ending[first]]
+    phase[lone_ends] = "f"
     categories = _arrow_categories(rows, at, ids, chain)
     for bit in FLOW_KIND_BITS:
         ids = np.where((ids & bit) != 0, ids & ~bit, ids)
@@ -331,7 +339,7 @@ def _add_arrows(
     )
 
 
-def _fixed(packets: Packets, fields: Fields, number: int) -> tuple[Integers, Integers]:
+def _read_fixed(packets: Packets, fields: Fields, number: int) -> tuple[Integers, Integers]:
     """Numbers of eight bytes, one by one or packed."""
     rows = fields.select(number)
     is_packed = fields.wire_type[rows] == LENGTH
@@ -360,7 +368,9 @@ def _launches(
     return columns[:, 0], columns[:, 1]
 
 
-def _arrow_categories(rows: Rows, at: Integers, ids: Integers, chain: Integers) -> list[str]:
+def _arrow_categories(
+    rows: PacketEvents, at: Integers, ids: Integers, chain: Integers
+) -> list[str]:
     """What each arrow is: as its number says, else a launch where an end launches or is work."""
     marked = np.zeros(len(at), np.int64)
     for bit in FLOW_KIND_BITS:
@@ -385,7 +395,7 @@ def _is_launch(category: str | None) -> bool:
 # Samples of counters, and work of a GPU.
 
 
-def _add_samples(events: _TrackEvents, tracks: Tracks, rows: Rows) -> None:
+def _add_samples(events: _TrackEvents, tracks: TraceTracks, rows: PacketEvents) -> None:
     chosen = np.flatnonzero(events.type == n.COUNTER)
     if not len(chosen):
         return
@@ -427,7 +437,7 @@ def _values(values: Any) -> list[msgspec.Raw]:
     return rows
 
 
-def _add_gpu_samples(packets: Packets, time_ns: Integers, rows: Rows) -> None:
+def _add_gpu_samples(packets: Packets, time_ns: Integers, rows: PacketEvents) -> None:
     """Counters of GPUs, whose names stand in a description of their own."""
     packet, fields = packets.of(n.GPU_COUNTERS)
     if not len(packet):
@@ -439,7 +449,7 @@ def _add_gpu_samples(packets: Packets, time_ns: Integers, rows: Rows) -> None:
         entries, packet, fields.numbers(n.GPU_DESCRIPTOR_IID, len(packet))
     ).to_list()
     written = _counter_names(packets, fields, len(packet), n.GPU_DESCRIPTOR)
-    own_gpu = fields.numbers(n.GPU_NUMBER, len(packet), -1).tolist()
+    gpu_written = fields.numbers(n.GPU_NUMBER, len(packet), -1).tolist()
     of, starts, ends = fields.submessages(n.GPU_SAMPLES)
     samples = split_messages(packets.data, starts, ends)
     count_broken(samples, "a sample", packets.health)
@@ -449,12 +459,12 @@ def _add_gpu_samples(packets: Packets, time_ns: Integers, rows: Rows) -> None:
     values[samples.message[reals]] = samples.doubles(reals)
     names: list[str | None] = []
     places: list[tuple[Lane, Lane | None]] = []
-    known: dict[int, str] = {}
+    is_read: dict[int, str] = {}
     for event, number in zip(of.tolist(), ids, strict=True):
-        known |= written[event]
+        is_read |= written[event]
         place = entry[event]
-        specs = known if place is None else described[place]
-        gpu = own_gpu[event] if own_gpu[event] >= 0 or place is None else int(gpus[place])
+        specs = is_read if place is None else described[place]
+        gpu = gpu_written[event] if gpu_written[event] >= 0 or place is None else int(gpus[place])
         names.append(specs.get(number, f"counter {number}"))
         places.append((f"GPU {max(gpu, 0)} Counters", None))
     times = time_ns[packet[of]].tolist()
@@ -498,7 +508,7 @@ def _stream_of(queue: str) -> Lane:
     return int(digits[0]) if digits else queue
 
 
-def _add_stages(packets: Packets, time_ns: Integers, rows: Rows) -> dict[int, int]:
+def _add_stages(packets: Packets, time_ns: Integers, rows: PacketEvents) -> dict[int, int]:
     """Work of GPUs; the row of each piece of work by its number."""
     packet, fields = packets.of(n.GPU_STAGE)
     count = len(packet)

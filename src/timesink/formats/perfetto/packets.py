@@ -145,7 +145,7 @@ def _packet_ranges(
         health.append(HealthEntry("lost_events", unreadable, example))
     if not len(packed):
         return content, starts, ends, fields
-    content, starts, ends = _unpacked(content, (starts, ends), fields, health)
+    content, starts, ends = _unpack(content, (starts, ends), fields, health)
     return content, starts, ends, split_messages(as_bytes(content), starts, ends)
 
 
@@ -163,7 +163,7 @@ def _ranges_up_to_a_break(content: bytes, health: list[HealthEntry]) -> tuple[In
     return starts, ends
 
 
-def _unpacked(
+def _unpack(
     content: bytes, spans: tuple[Integers, Integers], fields: Fields, health: list[HealthEntry]
 ) -> tuple[bytes, Integers, Integers]:
     """The content with packets in the place of those that hold them packed."""
@@ -210,7 +210,7 @@ def _head_of(content: bytes, start: int, end: int) -> int:
 # Clocks.
 
 
-class _Reading(msgspec.Struct, frozen=True):
+class _ClockReading(msgspec.Struct, frozen=True):
     """What one clock showed in one snapshot."""
 
     packet: int
@@ -239,14 +239,14 @@ def times_of(packets: Packets, default_clock: Integers) -> tuple[Integers, int |
         of_clock = readings.get(number, [])
         if number in n.SEQUENCE_CLOCKS:
             for sequence in np.unique(packets.sequence[rows]).tolist():
-                own = rows[packets.sequence[rows] == sequence]
-                _place(stamps, own, [r for r in of_clock if r.sequence == sequence])
+                of_sequence = rows[packets.sequence[rows] == sequence]
+                _place(stamps, of_sequence, [r for r in of_clock if r.sequence == sequence])
         else:
             _place(stamps, rows, of_clock)
     return stamps, real_offset
 
 
-def _place(stamps: Integers, rows: Integers, readings: list[_Reading]) -> None:
+def _place(stamps: Integers, rows: Integers, readings: list[_ClockReading]) -> None:
     """Bring the times of packets with one clock to the clock of the trace."""
     if not readings:
         return
@@ -262,7 +262,7 @@ def _place(stamps: Integers, rows: Integers, readings: list[_Reading]) -> None:
         stamps[chosen] = times + shift
 
 
-def _readings(packets: Packets) -> tuple[dict[int, list[_Reading]], int | None]:
+def _readings(packets: Packets) -> tuple[dict[int, list[_ClockReading]], int | None]:
     """What clocks showed, by clock, in the order of the file; Unix time less that of the trace."""
     packet, snapshots = packets.of(n.CLOCK_SNAPSHOT)
     snapshot, starts, ends = snapshots.submessages(n.CLOCKS)
@@ -275,13 +275,13 @@ def _readings(packets: Packets) -> tuple[dict[int, list[_Reading]], int | None]:
     for place, of_snapshot in enumerate(snapshot.tolist()):
         if ids[place] == n.BOOTTIME:
             boot.setdefault(of_snapshot, times[place])
-    readings: dict[int, list[_Reading]] = {}
+    readings: dict[int, list[_ClockReading]] = {}
     for place, of_snapshot in enumerate(snapshot.tolist()):
         unit = max(1, min(units[place], 10**9))
         time_ns = times[place] * unit
         at = int(packet[of_snapshot])
         boot_ns = boot.get(of_snapshot)
-        reading = _Reading(
+        reading = _ClockReading(
             at, int(packets.sequence[at]), time_ns, boot_ns, bool(incremental[place]), unit
         )
         readings.setdefault(ids[place], []).append(reading)

@@ -21,7 +21,7 @@ from timesink.formats.chrome.reader import metadata_of
 from timesink.formats.chrome.tables import LEFT_OUT_IN_BRIEF, Assembly, build_tables
 from timesink.formats.finish import finish_trace
 from timesink.formats.perfetto import numbers as n
-from timesink.formats.perfetto.events import Rows, read_events
+from timesink.formats.perfetto.events import PacketEvents, read_events
 from timesink.formats.perfetto.packets import Packets, times_of
 from timesink.formats.read_options import ReadOptions
 from timesink.formats.source_file import SourceFile
@@ -118,14 +118,14 @@ def read(source: SourceFile, options: ReadOptions) -> Trace:
 
 def _count_others(packets: Packets, health: list[HealthEntry]) -> None:
     """Count packets of sorts that no table has a place for."""
-    known = n.EVENT_PACKETS | n.SERVICE_PACKETS
-    others = packets.fields.number[~np.isin(packets.fields.number, list(known))]
-    for number, count in Counter(others.tolist()).items():
+    read_numbers = n.EVENT_PACKETS | n.SERVICE_PACKETS
+    unread_numbers = packets.fields.number[~np.isin(packets.fields.number, list(read_numbers))]
+    for number, count in Counter(unread_numbers.tolist()).items():
         what = n.PACKET_NAMES.get(number, f"packets with field {number}")
         health.append(HealthEntry("unknown_phase", count, what))
 
 
-def _to_columns(rows: Rows) -> tuple[Assembly, Tally]:
+def _to_columns(rows: PacketEvents) -> tuple[Assembly, Tally]:
     """Events as columns, as if they were read from Chrome JSON."""
     decoder = PieceDecoder()
     pieces, tally = [], Tally()

@@ -94,11 +94,11 @@ def _match_stack(tracks: Integers, begins: Flags) -> tuple[Integers, Integers, I
     before = np.zeros(len(depth), np.int64)
     before[1:] = np.where(tracks[1:] == tracks[:-1], lowest[:-1], 0)
     is_stray = ~begins & (depth < before)
-    kept = np.flatnonzero(~is_stray)
-    level = grouped_cumsum(step[kept], run_starts(tracks[kept]))
-    level = np.where(begins[kept], level, level + 1)
-    order = np.lexsort((kept, level, tracks[kept]))
-    rows, levels = kept[order], level[order]
+    matched = np.flatnonzero(~is_stray)
+    level = grouped_cumsum(step[matched], run_starts(tracks[matched]))
+    level = np.where(begins[matched], level, level + 1)
+    order = np.lexsort((matched, level, tracks[matched]))
+    rows, levels = matched[order], level[order]
     is_pair = np.zeros(len(rows), np.bool_)
     is_pair[:-1] = (
         begins[rows[:-1]]

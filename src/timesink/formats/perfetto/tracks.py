@@ -22,7 +22,7 @@ LaneRow = tuple[str, Lane, Lane, str, Any]
 """Name of a metadata event, process, lane, and the argument with its value."""
 
 
-class Track(msgspec.Struct):
+class TraceTrack(msgspec.Struct):
     """One track, as far as the trace describes it."""
 
     name: str | None = None
@@ -47,11 +47,11 @@ class Place(msgspec.Struct, frozen=True):
     name: str
 
 
-class Tracks:
+class TraceTracks:
     """The tracks of a trace by their numbers, and names of processes and threads."""
 
     def __init__(self, packets: Packets) -> None:
-        self.tracks: dict[int, Track] = {}
+        self.tracks: dict[int, TraceTrack] = {}
         self.process_names: dict[int, str] = {}
         self.thread_names: dict[tuple[int, int], str] = {}
         self._places: dict[int, Place] = {}
@@ -69,7 +69,7 @@ class Tracks:
         ranks, has_rank = fields.numbers(n.SORT_RANK, count), fields.has(n.SORT_RANK, count)
         for row in range(count):
             # A later description of a track adds to an earlier one.
-            track = self.tracks.setdefault(int(uuids[row]), Track())
+            track = self.tracks.setdefault(int(uuids[row]), TraceTrack())
             track.parent = int(parents[row]) or track.parent
             written = (names[row], static_names[row], track.name)
             track.name = next((name for name in written if name is not None), None)
@@ -103,7 +103,7 @@ class Tracks:
         packet, fields = packets.of(n.THREAD_DESCRIPTOR)
         for of, pid, tid, thread_name in _thread_rows(fields, len(packet)):
             number = sequence_track(int(packets.sequence[packet[of]]))
-            self.tracks[number] = Track(pid=pid, tid=tid, thread_name=thread_name)
+            self.tracks[number] = TraceTrack(pid=pid, tid=tid, thread_name=thread_name)
             if thread_name:
                 self.thread_names.setdefault((pid, tid), thread_name)
         packet, fields = packets.of(n.PROCESS_DESCRIPTOR)
@@ -155,7 +155,7 @@ class Tracks:
             return Place(pid, pid, track.name or track.process_name if track.is_process else "")
         return Place(pid, self._lane(pid, track, number), track.name or "")
 
-    def _chain(self, number: int) -> Iterator[Track]:
+    def _chain(self, number: int) -> Iterator[TraceTrack]:
         for _ in range(_MAX_DEPTH):
             track = self.tracks.get(number)
             if track is None:
@@ -163,7 +163,7 @@ class Tracks:
             yield track
             number = track.parent
 
-    def _lane(self, pid: Lane, track: Track, number: int) -> str:
+    def _lane(self, pid: Lane, track: TraceTrack, number: int) -> str:
         """A lane of a process that no other track of it has."""
         name = "track" if track.name is None else track.name
         owner = self._taken.setdefault((pid, name), number)
@@ -189,7 +189,7 @@ class Tracks:
                 rows += self._process_rows(place.pid, named)
             if place.name and place.name != place.tid:
                 rows.append(("thread_name", place.pid, place.tid, "name", place.name))
-            described = self.tracks.get(number, Track())
+            described = self.tracks.get(number, TraceTrack())
             if described.sort_index is not None and not described.is_process:
                 name = "thread_sort_index" if described.parent else "process_sort_index"
                 rows.append((name, place.pid, place.tid, "sort_index", described.sort_index))

@@ -74,7 +74,7 @@ class _Names(msgspec.Struct):
                 interned.message(number, Message().integer(n.IID, iid).text(n.INTERNED_NAME, text))
             flags = n.CLEARED_FLAG if start == 0 else _NEEDS_STATE
             packet = Message().integer(n.SEQUENCE, _SEQUENCE).integer(n.SEQUENCE_FLAGS, flags)
-            yield _framed(packet.message(n.INTERNED, interned))
+            yield _packet(packet.message(n.INTERNED, interned))
 
 
 def write_pftrace(trace: Trace, path: Path) -> int:
@@ -243,7 +243,7 @@ class PacketEncoder:
             pid, name = key
             uuid = self._tracks[key] = len(self._tracks) + 1
             track = self._descriptor(uuid, pid).text(n.TRACK_NAME, name)
-            yield _framed_track(track.message(n.COUNTER_TRACK, Message()))
+            yield _track_packet(track.message(n.COUNTER_TRACK, Message()))
 
     def _process(self, pid: Any) -> Iterator[bytes]:
         facts = self._lane_facts.get((pid, None), {})
@@ -252,7 +252,7 @@ class PacketEncoder:
         if not _is_number(pid):
             if facts.get("sort_index") is not None:
                 track.integer(n.SORT_RANK, facts["sort_index"])
-            yield _framed_track(track.text(n.TRACK_NAME, str(pid) if pid is not None else ""))
+            yield _track_packet(track.text(n.TRACK_NAME, str(pid) if pid is not None else ""))
             return
         process = Message().integer(n.PID, pid)
         if facts.get("sort_index") is not None:
@@ -261,7 +261,7 @@ class PacketEncoder:
             process.text(n.PROCESS_NAME, str(facts["name"]))
         if facts.get("labels"):
             process.text(n.PROCESS_LABELS, str(facts["labels"]))
-        yield _framed_track(track.message(n.PROCESS, process))
+        yield _track_packet(track.message(n.PROCESS, process))
 
     def _lane(self, lane: Lane) -> bytes:
         pid, tid = lane
@@ -271,13 +271,13 @@ class PacketEncoder:
         if not (_is_number(pid) and _is_number(tid)):
             if facts.get("sort_index") is not None:
                 track.integer(n.SORT_RANK, facts["sort_index"])
-            return _framed_track(track.text(n.TRACK_NAME, "" if tid is None else str(tid)))
+            return _track_packet(track.text(n.TRACK_NAME, "" if tid is None else str(tid)))
         thread = Message().integer(n.THREAD_PID, pid).integer(n.THREAD_TID, tid)
         if facts.get("sort_index") is not None:
             thread.integer(n.THREAD_SORT, facts["sort_index"])
         if facts.get("name"):
             thread.text(n.THREAD_NAME, str(facts["name"]))
-        return _framed_track(track.message(n.THREAD, thread))
+        return _track_packet(track.message(n.THREAD, thread))
 
     def _descriptor(self, uuid: int, pid: Any) -> Message:
         return Message().integer(n.UUID, uuid).integer(n.PARENT, self._tracks[pid, None])
@@ -304,7 +304,7 @@ class PacketEncoder:
 
     def _extra_descriptor(self, lane: Lane, track: int, number: int) -> bytes:
         descriptor = Message().integer(n.UUID, track).integer(n.PARENT, self._track(lane))
-        return _framed_track(descriptor.text(n.TRACK_NAME, f"overlap {number}"))
+        return _track_packet(descriptor.text(n.TRACK_NAME, f"overlap {number}"))
 
     def _stacked(self, slices: Iterable[_Slice], track: int) -> Iterator[bytes]:
         opened: list[_Slice] = []
@@ -354,7 +354,7 @@ def _clock(trace: Trace, zero: int) -> bytes:
         reading = Message().integer(n.CLOCK_ID, clock).integer(n.CLOCK_TIME, max(zero, 1))
         snapshot.message(n.CLOCKS, reading)
     packet = Message().integer(n.TIMESTAMP, max(zero, 1)).integer(n.SEQUENCE, _SEQUENCE)
-    return _framed(packet.message(n.CLOCK_SNAPSHOT, snapshot))
+    return _packet(packet.message(n.CLOCK_SNAPSHOT, snapshot))
 
 
 def _attributes(trace: Trace) -> bytes:
@@ -370,16 +370,16 @@ def _attributes(trace: Trace) -> bytes:
             text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
             pair.text(n.ATTRIBUTE_TEXT, text)
         attributes.message(1, pair)
-    return _framed(Message().integer(n.SEQUENCE, _SEQUENCE).message(n.ATTRIBUTES, attributes))
+    return _packet(Message().integer(n.SEQUENCE, _SEQUENCE).message(n.ATTRIBUTES, attributes))
 
 
-def _framed(packet: Message) -> bytes:
+def _packet(packet: Message) -> bytes:
     return Message().message(n.PACKET, packet).encode()
 
 
-def _framed_track(track: Message) -> bytes:
+def _track_packet(track: Message) -> bytes:
     packet = Message().integer(n.SEQUENCE, _SEQUENCE).message(n.TRACK_DESCRIPTOR, track)
-    return _framed(packet)
+    return _packet(packet)
 
 
 def _is_number(lane: Any) -> bool:
