@@ -54,8 +54,9 @@ class UnreadableError(TimesinkError):
     def no_trace(cls, folder: Path | str) -> UnreadableError:
         return cls(
             f"{folder}: no trace in this folder",
-            "traces end in .json, .json.gz, .zip or .sqlite, memory snapshots in .pickle, "
-            "behaviour tables in _perf_data.csv; name the file itself otherwise",
+            "traces end in .json, .json.gz, .zip, .sqlite, .pftrace, .xplane.pb or results.db, "
+            "memory snapshots in .pickle, behaviour tables in _perf_data.csv; "
+            "name the file itself otherwise",
         )
 
     @classmethod
@@ -75,8 +76,10 @@ class UnreadableError(TimesinkError):
     def unrecognised(cls, path: Path | str, looks_like: str) -> UnreadableError:
         return cls(
             f"{path}: not a trace timesink can read ({looks_like})",
-            "give a profiler trace: Kineto/Chrome JSON (.json, .json.gz, .zip), "
-            "Nsight Systems .sqlite, rocprofv3 JSON, output of Nsight Compute or a behaviour table",
+            "give a profiler trace: Kineto/Chrome JSON (.json, .json.gz, .zip), .pftrace, "
+            ".xplane.pb, "
+            "Nsight Systems .sqlite, rocprofv3 .db or JSON, output of Nsight Compute "
+            "or a behaviour table",
         )
 
     @classmethod

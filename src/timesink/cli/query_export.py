@@ -15,14 +15,17 @@ from typing import TYPE_CHECKING
 from timesink.cli.command_line import print_stderr
 from timesink.cli.export_flame import add_flame_arguments, refuse_flame_options, run_flame
 from timesink.cli.options import (
+    add_engine_options,
     add_force,
     add_input,
     add_option,
     add_output,
     add_place,
     argument_error,
+    engine_from,
     input_from,
     open_input,
+    read_options,
     seconds,
     whole_number,
 )
@@ -35,7 +38,7 @@ from timesink.cli.outputs import (
     remember_folder,
 )
 from timesink.errors import QueryError, QueryLimitError, UsageError
-from timesink.model.units import brief_bytes
+from timesink.model.units import brief_bytes, count_noun
 from timesink.runtime.limited_call import (
     CallEndedError,
     CallLimits,
@@ -189,10 +192,13 @@ def _show(result: pl.DataFrame, options: argparse.Namespace, form: str) -> int:
 
 # -- timesink export -------------------------------------------------------------------------------
 
-EXPORT = """Write a recording as Parquet or Chrome JSON.
+EXPORT = """Write a recording as Parquet, Chrome JSON or a Perfetto trace.
 
   timesink export trace.json.gz -o tables/          Parquet, one file per table
   timesink export damaged.json.gz -o mended.json.gz JSON that Perfetto opens
+  timesink export RUN -o run.pftrace                the same in Perfetto's own format
+  timesink export RANKS/ -o run.zip                 all ranks, which Perfetto opens aligned
+  timesink export RANKS/ -o run.json.gz --steps 5-6 all ranks in one JSON, collectives linked
   timesink export x_perf_data.csv.gz -o x.parquet   a behaviour table in another format
   timesink export RUN -o own.json.gz --own-clock --critical-path
                                                     without profiler overhead, with critical path
@@ -208,8 +214,8 @@ def add_export_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `timesink export`."""
     add_input(parser)
     what = (
-        "folder for Parquet, or a file .json or .json.gz; "
-        "of a behaviour table also .parquet, .csv or .csv.gz"
+        "folder for Parquet, or a file .json, .json.gz, .pftrace or .pftrace.gz; "
+        "of ranks also .zip, of a behaviour table also .parquet, .csv or .csv.gz"
     )
     add_place(parser, "DIR|FILE", what, required=True)
     help_text = "write times without profiler overhead, where these are known"
@@ -217,6 +223,15 @@ def add_export_arguments(parser: argparse.ArgumentParser) -> None:
     path = "mark the critical path, with arrows and an argument on its events"
     add_option(parser, "--critical-path", path)
     add_flame_arguments(parser)
+    add_option(parser, "--ranks LIST", "only these ranks of a set, e.g. 0,3-5 (default: all)")
+    add_option(parser, "--steps RANGE", "only these steps, e.g. 5-8 or 5,7,9 (default: all)")
+    detail = (
+        "all: everything (the default); operators: without Python calls; device: device work, its "
+        "launches and annotations"
+    )
+    choices = ("all", "operators", "device")
+    add_option(parser, "--detail {all,operators,device}", detail, choices=choices, default="all")
+    add_engine_options(parser)
     add_force(parser)
 
 
@@ -230,15 +245,24 @@ def run_export(options: argparse.Namespace) -> int:
     refuse_flame_options(options)
     output: Path = options.output
     as_json = output.name.lower().endswith((".json", ".json.gz"))
+    as_packets = output.name.lower().endswith((".pftrace", ".pftrace.gz"))
+    as_archive = output.name.lower().endswith(".zip")
     as_table = output.name.lower().endswith((".parquet", ".csv", ".csv.gz"))
-    if output.suffix and not (as_json or as_table or output.is_dir()):
+    if output.suffix and not (as_json or as_packets or as_archive or as_table or output.is_dir()):
         raise UsageError(
-            f"{output}: neither .json, .json.gz nor the name of a folder",
-            "give a folder without an ending for Parquet, or a name ending in .json or .json.gz",
+            f"{output}: neither .json, .pftrace, .zip nor the name of a folder",
+            "give a folder without an ending for Parquet, or a name ending in .json or .pftrace",
         )
-    check = check_output if as_json or as_table else check_output_folder
+    check = check_output if as_json or as_packets or as_archive or as_table else check_output_folder
     source = input_from(options)
     check(output, source, force=options.force)
+    if as_archive or (as_json and source.exported is None and len(source.recordings) > 1):
+        return _export_ranks(source, options)
+    if as_packets and source.exported is None and len(source.recordings) > 1:
+        raise UsageError(
+            f"{source.label}: holds {len(source.recordings)} recordings; a .pftrace holds one",
+            "give -o a name ending in .zip for all of them, or choose one with --rank N",
+        )
     trace = _prepare_trace(open_input(source, options), options)
     if as_table:
         from timesink.formats.behaviour import write_behaviour  # noqa: PLC0415 - start-up time
@@ -254,8 +278,10 @@ def run_export(options: argparse.Namespace) -> int:
         print(f"Next: timesink compare {shlex.quote(str(output))} OTHER")
         return 0
     quoted = shlex.quote(str(output))
-    if as_json:
-        written = write_chrome_json(trace, output)
+    if as_json or as_packets:
+        from timesink.formats.perfetto.writer import write_pftrace  # noqa: PLC0415 - start-up time
+
+        written = (write_chrome_json if as_json else write_pftrace)(trace, output)
         remember_folder(output)
         print(f"Wrote {output} ({written} events)")
         print(f"Next: open it at https://ui.perfetto.dev, or run  timesink info {quoted}")
@@ -270,8 +296,40 @@ def run_export(options: argparse.Namespace) -> int:
     return 0
 
 
+def _export_ranks(source: Input, options: argparse.Namespace) -> int:
+    """Write all ranks of a run into one file."""
+    from timesink.answers.rank_export import ExportChoice, export_ranks  # noqa: PLC0415 - start-up time
+
+    if options.own_clock or options.critical_path:
+        flag = "--own-clock" if options.own_clock else "--critical-path"
+        raise UsageError(f"{flag} is for one rank", "choose it with --rank N")
+    choice = ExportChoice(options.ranks, options.steps, options.detail)
+    with read_options(options) as reading:
+        done = export_ranks(
+            source,
+            options.output,
+            choice,
+            engine=engine_from(options),
+            cache=reading["cache"],
+            progress=reading["progress"],
+        )
+    remember_folder(options.output)
+    print(f"Wrote {options.output} ({count_noun(done.ranks, 'ranks')}, {done.events} events)")
+    if done.arrows:
+        print(f"{count_noun(done.arrows, 'collectives')} linked across ranks")
+    if done.aligned < done.ranks:
+        apart = count_noun(done.ranks - done.aligned, "ranks")
+        print(f"Clocks of {apart} are not tied to the first by collectives: as recorded")
+    print("Next: open it at https://ui.perfetto.dev")
+    return 0
+
+
 def _prepare_trace(trace: Trace, options: argparse.Namespace) -> Trace:
     """The trace on the clock that is asked for, with its path where that is wanted."""
+    if options.steps is not None or options.detail != "all":
+        from timesink.analyses.timeline.excerpt import excerpt  # noqa: PLC0415 - start-up time
+
+        trace = excerpt(trace, steps=options.steps, detail=options.detail)
     if not (options.own_clock or options.critical_path):
         return trace
     from timesink.analyses.replay.own_clock import own_clock, own_timeline  # noqa: PLC0415 - start-up time

@@ -29,7 +29,10 @@ _NO_HOSTS = re.compile(
     r"|run|job|exp(?:eriment)?|step|iter(?:ation)?|epoch|test|eval|val|model|local|global|localhost(?:\..*)?)s?[0-9]*$",
     re.IGNORECASE,
 )
-_ENDING = re.compile(r"\.(?:gz|zip|json|sqlite|csv|parquet|trace|pt)$", re.IGNORECASE)
+_ENDING = re.compile(
+    r"\.(?:gz|zip|json|sqlite|csv|parquet|trace|pt|nsys-rep|pftrace|perfetto-trace|xplane|pb|db)$",
+    re.IGNORECASE,
+)
 
 
 def rank_in_name(name: str) -> int | None:

@@ -15,9 +15,11 @@ import polars as pl
 from timesink.errors import UnreadableError
 from timesink.formats import nsys_database as activities
 from timesink.formats.finish import close_spans, finish_trace, list_lanes
-from timesink.formats.nsys_database import INTEGER, REAL, TEXT, Database, open_database, process_of
+from timesink.formats.nsys_database import process_of
+from timesink.formats.nsys_tables import ExportTables, PlainTables
 from timesink.formats.read_options import ReadOptions
 from timesink.formats.source_file import Damage, SourceFile, packing_health
+from timesink.formats.sqlite_file import INTEGER, REAL, TEXT, open_database
 from timesink.model.health import HealthEntry
 from timesink.model.trace import Device, Metadata, Trace
 from timesink.model.vendors import NVIDIA
@@ -40,7 +42,7 @@ _GPU_NUMBERS = (
 )
 
 
-def read_devices(database: Database) -> tuple[Device, ...]:
+def read_devices(database: ExportTables) -> tuple[Device, ...]:
     """The GPUs of the machine, under the numbers that activities use for them."""
     schema = {**dict.fromkeys(_GPU_NUMBERS, INTEGER), **dict.fromkeys(_GPU_TEXTS, TEXT)}
     gpus = database.rows("TARGET_INFO_GPU", schema).drop_nulls("id").sort("id").rows(named=True)
@@ -51,7 +53,7 @@ def read_devices(database: Database) -> tuple[Device, ...]:
     return tuple(sorted(devices, key=lambda device: device.id))
 
 
-def _cuda_numbers(database: Database, gpus: list[dict[str, Any]]) -> dict[int, int]:
+def _cuda_numbers(database: ExportTables, gpus: list[dict[str, Any]]) -> dict[int, int]:
     """CUDA's number of each GPU it could use; the facts of a hidden one are all zero.
 
     Processes may see different GPUs under one number; then the machine's own numbers are kept.
@@ -94,7 +96,7 @@ _HOST_MEMORY_KINDS = (0, 1)
 _CPU, _CUDA = 0, 1  # c10::DeviceType
 
 
-def read_counters(database: Database, devices: tuple[Device, ...]) -> pl.DataFrame:
+def read_counters(database: ExportTables, devices: tuple[Device, ...]) -> pl.DataFrame:
     """Hardware metrics, with `start` in the export's own time."""
     metric = {"typeId": INTEGER, "metricId": INTEGER}
     samples = database.rows(METRICS, {"timestamp": INTEGER, **metric, "value": REAL})
@@ -114,7 +116,7 @@ def read_counters(database: Database, devices: tuple[Device, ...]) -> pl.DataFra
     )
 
 
-def read_memory(database: Database) -> pl.DataFrame:
+def read_memory(database: ExportTables) -> pl.DataFrame:
     """Allocations and frees, with `start` in the export's own time."""
     columns = ("start", "globalPid", "deviceId", "address", "bytes", "memKind")
     rows = database.rows(MEMORY_USAGE, dict.fromkeys((*columns, "memoryOperationType"), INTEGER))
@@ -132,6 +134,7 @@ def read_memory(database: Database) -> pl.DataFrame:
 
 NAME = "nsys"
 
+_REPEAT = "copy the file again, or repeat `nsys export --type sqlite`"
 _SQLITE_MAGIC = b"SQLite format 3\0"
 _UNIX_SINCE_1973_NS = 10**17
 _ACTIVITY_PREFIX = "CUPTI_ACTIVITY_KIND_"
@@ -145,52 +148,63 @@ def sniff(head: bytes, name: str) -> bool:  # noqa: ARG001
 
 
 def read(source: SourceFile, options: ReadOptions) -> Trace:  # noqa: ARG001
+    """Read an export as SQLite."""
     damage = Damage()
-    with open_database(source, damage) as database:
-        expected_tables = {*activities.DEVICE_KINDS, *activities.HOST_KINDS, *EXPORT_TABLES}
-        if expected_tables.isdisjoint(database.columns):
-            raise UnreadableError.unrecognised(
-                source.path, "an SQLite database without tables of Nsight Systems"
-            )
-        texts = database.rows("StringIds", {"id": INTEGER, "value": TEXT})
-        strings = texts.drop_nulls().unique("id", keep="last")
-        devices = read_devices(database)
-        tables, rows, health = _read_tables(database, strings, devices)
-        # Unix time of the export's zero, in ns.
-        starts = database.rows(
-            "TARGET_INFO_SESSION_START_TIME", {"utcEpochNs": INTEGER}
-        ).drop_nulls()
-        clock, offset = _find_clock(None if starts.is_empty() else int(starts.item(0, 0)), tables)
-        # Names and values of every table that describes the export and the machine.
-        facts: dict[str, str] = {}
-        for table in (*EXPORT_TABLES, "TARGET_INFO_SYSTEM_ENV"):
-            facts |= database.pairs(table)
-        shifted = pl.col("^ts_ns$") + offset
-        tables = {name: frame.with_columns(shifted) for name, frame in tables.items()}
-        # Names of processes, threads and streams.
-        device = tables.get("device")
-        processes = database.rows("PROCESSES", {"pid": INTEGER, "name": TEXT}).drop_nulls()
-        threads = database.rows("ThreadNames", dict.fromkeys(("globalTid", "nameId"), INTEGER))
-        threads = threads.drop_nulls().unique("globalTid", keep="last", maintain_order=True)
-        names = [
-            processes.unique("pid", keep="last", maintain_order=True).cast({"pid": pl.String}),
-            threads.join(strings, left_on="nameId", right_on="id", maintain_order="left").select(
-                pid=process_of("globalTid"),
-                tid=(pl.col("globalTid") % 2**24).cast(pl.String),
-                name="value",
-            ),
-        ]
-        if device is not None:
-            names.append(list_lanes(device))
-        tables["tracks"] = pl.concat(names, how="diagonal")
-        unread = {
-            table: database.count(table)
-            for table in database.columns
-            if table.startswith(_ACTIVITY_PREFIX) and table not in rows
-        }
-        health += [
-            HealthEntry("unknown_phase", count, table) for table, count in unread.items() if count
-        ]
+    with open_database(source, damage, _REPEAT) as database:
+        tables = PlainTables(database)
+        return read_tables(tables, source, [], damage)
+
+
+def read_tables(
+    database: ExportTables,
+    source: SourceFile,
+    health: list[HealthEntry],
+    damage: Damage | None = None,
+) -> Trace:
+    """Read the tables of an export, wherever they lie."""
+    expected_tables = {*activities.DEVICE_KINDS, *activities.HOST_KINDS, *EXPORT_TABLES}
+    if expected_tables.isdisjoint(database.columns):
+        raise UnreadableError.unrecognised(
+            source.path, "a database without tables of Nsight Systems"
+        )
+    texts = database.rows("StringIds", {"id": INTEGER, "value": TEXT})
+    strings = texts.drop_nulls().unique("id", keep="last")
+    devices = read_devices(database)
+    tables, rows, entries = _read_tables(database, strings, devices)
+    health += entries
+    # Unix time of the export's zero, in ns.
+    starts = database.rows("TARGET_INFO_SESSION_START_TIME", {"utcEpochNs": INTEGER}).drop_nulls()
+    clock, offset = _find_clock(None if starts.is_empty() else int(starts.item(0, 0)), tables)
+    # Names and values of every table that describes the export and the machine.
+    facts: dict[str, str] = {}
+    for table in (*EXPORT_TABLES, "TARGET_INFO_SYSTEM_ENV"):
+        facts |= database.pairs(table)
+    shifted = pl.col("^ts_ns$") + offset
+    tables = {name: frame.with_columns(shifted) for name, frame in tables.items()}
+    # Names of processes, threads and streams.
+    device = tables.get("device")
+    processes = database.rows("PROCESSES", {"pid": INTEGER, "name": TEXT}).drop_nulls()
+    threads = database.rows("ThreadNames", dict.fromkeys(("globalTid", "nameId"), INTEGER))
+    threads = threads.drop_nulls().unique("globalTid", keep="last", maintain_order=True)
+    names = [
+        processes.unique("pid", keep="last", maintain_order=True).cast({"pid": pl.String}),
+        threads.join(strings, left_on="nameId", right_on="id", maintain_order="left").select(
+            pid=process_of("globalTid"),
+            tid=(pl.col("globalTid") % 2**24).cast(pl.String),
+            name="value",
+        ),
+    ]
+    if device is not None:
+        names.append(list_lanes(device))
+    tables["tracks"] = pl.concat(names, how="diagonal")
+    unread = {
+        table: database.count(table)
+        for table in database.columns
+        if table.startswith(_ACTIVITY_PREFIX) and table not in rows
+    }
+    health += [
+        HealthEntry("unknown_phase", count, table) for table, count in unread.items() if count
+    ]
     major = facts.get("EXPORT_SCHEMA_VERSION", "").partition(".")[0]
     metadata = Metadata(
         source=str(source.path),
@@ -204,7 +218,7 @@ def read(source: SourceFile, options: ReadOptions) -> Trace:  # noqa: ARG001
         versions=label_facts(facts, VERSIONS),
         extra={**label_facts(facts, MACHINE), "rows": rows},
     )
-    health += packing_health(damage)
+    health += packing_health(damage or Damage())
     for name in ("device", "host"):
         if name in tables:
             texts_of = tables[name].get_column("name")
@@ -214,7 +228,7 @@ def read(source: SourceFile, options: ReadOptions) -> Trace:  # noqa: ARG001
 
 
 def _read_tables(
-    database: Database, strings: pl.DataFrame, devices: tuple[Device, ...]
+    database: ExportTables, strings: pl.DataFrame, devices: tuple[Device, ...]
 ) -> tuple[dict[str, pl.DataFrame], dict[str, int], list[HealthEntry]]:
     """Tables of the model in the export's own time, rows of each source table, and health."""
     parts: dict[str, list[pl.DataFrame]] = {}
@@ -232,7 +246,7 @@ def _read_tables(
 
 
 def _recorded_tables(
-    database: Database, strings: pl.DataFrame, devices: tuple[Device, ...]
+    database: ExportTables, strings: pl.DataFrame, devices: tuple[Device, ...]
 ) -> Iterator[tuple[str, str, pl.DataFrame]]:
     """Table of the model, table of the export and its rows, for every table there is."""
     for table in activities.DEVICE_KINDS:

@@ -1,141 +1,19 @@
-"""Read-only access to an export of Nsight Systems: its tables, and their rows as frames."""
+"""Activity tables of an export of Nsight Systems as rows of `device` and `host`.
+
+Every function here gives one frame with `start` and `end` in the export's own time; rows keep the
+order recorded.
+"""
 
 from __future__ import annotations
 
 import json
-import sqlite3
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
-from pathlib import Path
 
-import msgspec
 import polars as pl
 
-from timesink.errors import UnreadableError
 from timesink.formats.finish import lane
-from timesink.formats.source_file import Damage, SourceFile
+from timesink.formats.nsys_tables import ExportTables
+from timesink.formats.sqlite_file import INTEGER, TEXT
 from timesink.model.health import HealthEntry
-
-ROWS_AT_ONCE = 100_000
-
-INTEGER = pl.Int64()
-REAL = pl.Float64()
-TEXT = pl.String()
-
-_SEPARATOR = "\x1f"
-
-# SQLite checks no types: any column may hold any value, so each is made what the model expects.
-_AS_TYPE = {
-    INTEGER: "CASE WHEN typeof({0}) IN ('integer', 'real') THEN CAST({0} AS INTEGER) END",
-    REAL: "CASE WHEN typeof({0}) IN ('integer', 'real') THEN CAST({0} AS REAL) END",
-    TEXT: "CAST({0} AS TEXT)",
-}
-
-
-class Database(msgspec.Struct, frozen=True):
-    """An open export."""
-
-    connection: sqlite3.Connection
-    columns: Mapping[str, tuple[str, ...]]
-    """Columns of every table."""
-
-    def rows(self, table: str, schema: Mapping[str, pl.DataType]) -> pl.DataFrame:
-        """The wanted columns in the order recorded; null where the export has no such column."""
-        present = [name for name in schema if name in self.columns.get(table, ())]
-        dtypes = {name: schema[name] for name in present}
-        parts = [pl.DataFrame(schema=dtypes)]
-        if dtypes:
-            # What holds texts is read row by row, numbers faster.
-            read = self._read_rows if TEXT in dtypes.values() else self._read_numbers
-            parts += read(table, dtypes)
-        return pl.concat(parts).select(
-            pl.col(name) if name in present else pl.lit(None, dtype=dtype).alias(name)
-            for name, dtype in schema.items()
-        )
-
-    # Names in the queries come from the export's own catalogue and the reader's constants.
-
-    def _read_rows(self, table: str, schema: dict[str, pl.DataType]) -> Iterator[pl.DataFrame]:
-        typed = [_AS_TYPE[dtype].format(f'"{name}"') for name, dtype in schema.items()]
-        cursor = self.connection.execute(f'SELECT {", ".join(typed)} FROM "{table}"')  # noqa: S608
-        while rows := cursor.fetchmany(ROWS_AT_ONCE):
-            yield pl.DataFrame(rows, schema=schema, orient="row")
-
-    def _read_numbers(self, table: str, schema: dict[str, pl.DataType]) -> Iterator[pl.DataFrame]:
-        # SQLite joins each column to one text and Polars splits it: without a Python object per
-        # value this takes a third of the time of rows.
-        names = [f'"{name}"' for name in schema]
-        some = f'SELECT rowid, {", ".join(names)} FROM "{table}"'  # noqa: S608
-        some += " WHERE rowid > ? ORDER BY rowid LIMIT ?"
-        joined = ", ".join(f"group_concat(coalesce({name}, ''), '{_SEPARATOR}')" for name in names)
-        query = f"SELECT max(rowid), {joined} FROM ({some})"  # noqa: S608
-        last = -(2**63)
-        while True:
-            last, *texts = self.connection.execute(query, (last, ROWS_AT_ONCE)).fetchone()
-            if last is None:
-                return
-            columns = {
-                name: pl.Series([text]).str.split(_SEPARATOR).explode()
-                for name, text in zip(schema, texts, strict=True)
-            }
-            if len({len(column) for column in columns.values()}) != 1:
-                raise sqlite3.DataError("a column of numbers holds other data")
-            yield pl.DataFrame(columns).select(
-                pl.col(name).cast(dtype, strict=False) for name, dtype in schema.items()
-            )
-
-    def count(self, table: str) -> int:
-        (count,) = self.connection.execute(f'SELECT count(*) FROM "{table}"').fetchone()  # noqa: S608
-        return int(count)
-
-    def pairs(self, table: str) -> dict[str, str]:
-        """A table of `name` and `value` as a dictionary; empty when there is no such table."""
-        frame = self.rows(table, {"name": TEXT, "value": TEXT}).drop_nulls()
-        return dict(frame.iter_rows())
-
-
-@contextmanager
-def open_database(source: SourceFile, damage: Damage) -> Iterator[Database]:
-    """Open an export without ever writing to it, unpacking it aside when it is packed."""
-    with source.plain_file("export.sqlite", damage) as path:
-        address = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
-        try:
-            with closing(sqlite3.connect(address, uri=True)) as connection:
-                connection.text_factory = lambda text: text.decode("utf-8", "replace")
-                _check_length(connection, path)
-                yield Database(connection, _columns_of(connection))
-        # A damaged schema is quoted in SQLite's message, as bytes that may be no text.
-        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-            reason = "; ".join([" ".join(str(error).split()), *damage])
-            raise UnreadableError.damaged(
-                source.path, reason, "copy the file again, or repeat `nsys export --type sqlite`"
-            ) from None
-
-
-def _check_length(connection: sqlite3.Connection, path: Path) -> None:
-    # SQLite itself reads a last page that is cut as if it were filled with zeros.
-    ((pages,), (page_size,)) = (
-        connection.execute(f"PRAGMA {name}").fetchone() for name in ("page_count", "page_size")
-    )
-    if path.stat().st_size < pages * page_size:
-        raise sqlite3.DatabaseError("the file ends early")
-
-
-def _columns_of(connection: sqlite3.Connection) -> dict[str, tuple[str, ...]]:
-    tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-    return {
-        str(table): tuple(
-            str(column)
-            for (column,) in connection.execute("SELECT name FROM pragma_table_info(?)", (table,))
-        )
-        for (table,) in tables.fetchall()
-    }
-
-
-# Activity tables of an export as rows of `device` and `host`.
-#
-# Every function here gives one frame with `start` and `end` in the export's own time; rows keep
-# the order recorded.
 
 KERNEL = "CUPTI_ACTIVITY_KIND_KERNEL"
 MEMCPY = "CUPTI_ACTIVITY_KIND_MEMCPY"
@@ -194,7 +72,7 @@ _HOST_SCHEMA = {
 }
 
 
-def read_device(database: Database, table: str, strings: pl.DataFrame) -> pl.DataFrame:
+def read_device(database: ExportTables, table: str, strings: pl.DataFrame) -> pl.DataFrame:
     rows = database.rows(table, _DEVICE_SCHEMA)
     rows = _look_up(rows, strings, _KERNEL_NAMES)
     stream = pl.when(pl.col("streamId") != _NO_STREAM).then(pl.col("streamId"))
@@ -219,7 +97,7 @@ def read_device(database: Database, table: str, strings: pl.DataFrame) -> pl.Dat
     )
 
 
-def read_host(database: Database, table: str, strings: pl.DataFrame) -> pl.DataFrame:
+def read_host(database: ExportTables, table: str, strings: pl.DataFrame) -> pl.DataFrame:
     """Calls of one table; a table the reader does not know gives `other`."""
     rows = _look_up(database.rows(table, _HOST_SCHEMA), strings, ("nameId", "textId"))
     name = pl.coalesce("text", "nameId_text", "textId_text")

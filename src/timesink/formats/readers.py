@@ -33,9 +33,14 @@ _FURTHER = 16 * 1024 * 1024
 """How far to look for a table behind other output, where the first bytes say nothing."""
 
 READERS = (
+    "nsys_parquet",
     "behaviour",
     "counters",
     "event_csv",
+    "xplane",
+    "perfetto.reader",
+    "rocpd",
+    "nsys_report",
     "nsys",
     "rocprof",
     "memory_snapshot.reader",

@@ -33,6 +33,7 @@ PACKED_BLOCK = 64 * 1024
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _ZIP_MAGIC = b"PK\x03\x04"
+_MANIFEST = "perfetto_manifest.json"
 _BAD_ZIP = (zipfile.BadZipFile, NotImplementedError, ValueError, struct.error, OSError)
 _OTHER_PACKINGS = {
     b"\x28\xb5\x2f\xfd": "zstd",
@@ -163,6 +164,8 @@ def _zip_member(path: Path) -> SourceFile:
         members = [member for member in archive.infolist() if not member.is_dir()]
     if not members:
         raise UnreadableError.empty(path)
+    # What says how the others belong together is no trace.
+    members = [m for m in members if m.filename != _MANIFEST] or members
     traces = [m for m in members if ".json" in m.filename.lower()] or members
     chosen = max(traces, key=lambda member: member.file_size)
     if chosen.flag_bits & 1 or chosen.compress_type not in (
@@ -287,6 +290,3 @@ def _before_break(
         for byte in file.read(PACKED_BLOCK):
             rest += inflater.decompress(bytes((byte,)))
     yield bytes(rest[delivered:])
-
-
-# Which readers there are, and which one a file belongs to.

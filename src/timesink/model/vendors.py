@@ -55,6 +55,8 @@ class Vendor:
     correlation_arguments: tuple[str, ...] = ()
     rare_arguments: tuple[tuple[str, ...], ...] = ()
     """Families of arguments few events carry; the first is on every event that has any."""
+    graph_arguments: tuple[str, ...] = ()
+    """Under which values device work has its graph and its node, where XLA recorded it."""
     ignored_arguments: tuple[str, ...] = ()
     """Arguments of device work that mean nothing outside its profiler."""
     version_keys: tuple[str, ...] = ()
@@ -93,6 +95,14 @@ class Vendor:
     """Whether its profiler shows the calls of a thread in a process of their own."""
     task_topology: bool = False
     """Whether its kernels have types and task topologies instead of grids and blocks."""
+
+    # Folders its profiler writes.
+    parsed_folder: str = ""
+    """Of what it made of the data: traces and tables."""
+    raw_folders: tuple[str, ...] = ()
+    """How folders of the data begin."""
+    parse_call: str = ""
+    """What turns the data into traces."""
 
     # Matrix units (tensor cores), by parts of the names of kernels; the lists age and are dated.
     matrix_units: bool = True
@@ -134,6 +144,8 @@ NVIDIA, AMD = _ROWS["nvidia"], _ROWS["amd"]
 NO_ACCELERATOR, UNKNOWN = "cpu", "unknown"
 """What `metadata.vendor` says where there is no device work, and where nothing tells its maker."""
 
+PARSED_FOLDERS = {row.parsed_folder: row for row in VENDORS if row.parsed_folder}
+"""Makers by the folder in which their profilers leave traces."""
 PRIVATE_TORCH_TYPE = 20
 """What PyTorch calls devices it does not know itself; what it means is up to their maker."""
 _WAITING_CALLS = (

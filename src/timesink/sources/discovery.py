@@ -33,6 +33,7 @@ from timesink.formats.file_names import (
 from timesink.formats.source_file import open_source
 from timesink.formats.stored_names import is_folder
 from timesink.model.units import count_noun, join_names, natural
+from timesink.model.vendors import PARSED_FOLDERS
 from timesink.recorder.folder import CONTROL_FOLDER
 from timesink.recorder.processes import safe_text
 from timesink.sources.ab_folder import refuse_ab
@@ -55,6 +56,17 @@ from timesink.sources.sidecars import (
 )
 
 
+def _refuse_raw_data(path: Path) -> None:
+    """Say what makes traces of the data of a profiler, where a folder holds the data alone."""
+    names = [entry.name for entry in path.iterdir() if entry.is_dir()]
+    for row in PARSED_FOLDERS.values():
+        if any(name.startswith(row.raw_folders) for name in names):
+            raise UnreadableError(
+                f"{path}: data of the profiler of {row.title} that was not parsed",
+                f"parse it where it was recorded:  {row.parse_call}({path.name!r})",
+            )
+
+
 def files_at(path: Path) -> list[Path]:
     """The traces at a path: the file itself, or those of the folder, else of folders below it."""
     if not path.exists():
@@ -73,6 +85,7 @@ def files_at(path: Path) -> list[Path]:
         files = find_behaviour_tables(path)
     if files:
         return files
+    _refuse_raw_data(path)
     if (path / CONTROL_FOLDER).is_dir():
         raise UnreadableError(
             f"{path}: this recording is not finished",

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from timesink.model.vendors import PARSED_FOLDERS
 from timesink.recorder.folder import CONTROL_FOLDER
 
 # Places: a path, a pattern of paths, or a URL.
@@ -84,7 +85,16 @@ def folders_below(path: Path) -> Iterator[Path]:
     """A folder and every one below it, in the order of names; links are followed, none twice."""
     seen: set[Path] = set()
     for folder, names, _ in os.walk(path, followlinks=True):
-        names[:] = sorted(name for name in names if name != CONTROL_FOLDER)
+        # What a profiler made of its data is read, not the data beside it.
+        raw = tuple(
+            word
+            for name in names
+            if (row := PARSED_FOLDERS.get(name)) is not None
+            for word in row.raw_folders
+        )
+        names[:] = sorted(
+            name for name in names if name != CONTROL_FOLDER and not (raw and name.startswith(raw))
+        )
         real = Path(folder).resolve()
         if real in seen:
             names.clear()

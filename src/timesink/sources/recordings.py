@@ -15,6 +15,7 @@ from timesink.formats.file_names import (
     rank_of_folder,
     worker_and_span,
 )
+from timesink.model.vendors import PARSED_FOLDERS
 from timesink.recorder.processes import safe_text
 from timesink.sources.places import without_password
 
@@ -68,13 +69,37 @@ class Recording(msgspec.Struct, frozen=True):
         return 0
 
 
-_TRACE_NAME = re.compile(r"\.(?:(?:json|sqlite|csv)(?:\.gz)?|json\.zip|parquet)$", re.IGNORECASE)
+_TRACE_NAME = re.compile(
+    r"\.(?:(?:json|sqlite|csv|pftrace|xplane\.pb)(?:\.gz)?|json\.zip|parquet|nsys-rep|db"
+    r"|perfetto-trace)$",
+    re.IGNORECASE,
+)
+
+_TEXTS_OF_FOLDER = "StringIds.parquet"
+_FOLDER_ENDING = re.compile(r"(?:[._-](?:pqtdir|parquetdir|parquet))$", re.IGNORECASE)
+_INFO_FILE = re.compile(r"profiler_info_(\d{1,6})\.json")
+
+
+def _rank_beside(folder: Path) -> int | None:
+    """The rank that the description beside a folder of traces has in its name."""
+    with suppress(OSError):
+        names = map(_INFO_FILE.fullmatch, sorted(entry.name for entry in folder.iterdir()))
+        return next((int(match[1]) for match in names if match), None)
+    return None
 
 
 def recording_of(file: Path) -> Recording:
     """A file as a recording, as far as its name and that of its folder say."""
     worker, timestamp = worker_and_span(file.name)
+    if file.name == _TEXTS_OF_FOLDER:
+        # It stands for the tables of its folder, which has the name of the recording.
+        worker = _FOLDER_ENDING.sub("", file.parent.name) or None
+    if file.parent.name in PARSED_FOLDERS:
+        # The traces of all ranks have one name; what they are of says the folder around.
+        worker = re.sub(r"_[a-z]+_pt$", "", file.parent.parent.name) or None
     rank = rank_in_name(file.name)
+    if rank is None and file.parent.name in PARSED_FOLDERS:
+        rank = _rank_beside(file.parent.parent)
     return Recording(
         path=file,
         worker=safe_text(worker or re.sub(_TRACE_NAME, "", file.name)),

@@ -229,6 +229,7 @@ def _traces(system: Any, files: _Listed) -> _Listed:
         with suppress(Exception):
             head = _head(system, place)
             is_accepted = sidecars.is_named_as_event_table(names[place]) or not head
+            is_accepted = is_accepted or sidecars.is_sure_by_name(place)
             if not is_accepted and not sidecars.head_may_be_trace(
                 head, is_whole=len(head) < sidecars.HEAD_BYTES
             ):

@@ -12,6 +12,7 @@ from timesink.errors import UnreadableError
 from timesink.formats.chrome.container import looks_like_events
 from timesink.formats.file_names import rank_in_name
 from timesink.formats.memory_snapshot.signature import sniff as sniff_snapshot
+from timesink.formats.nsys_parquet import is_table_of_folder
 from timesink.formats.small_files import DamagedError, read_small_json
 from timesink.formats.source_file import open_source
 from timesink.model.recorded_run import SCHEMA, RecordedRun, recorded_run
@@ -76,13 +77,23 @@ def run_file_in(folder: Path) -> RunFile | None:
 
 _PACKINGS = ("", ".gz")
 _PACKED = re.compile(r"\.gz$", re.IGNORECASE)
-TRACE_ENDINGS = (".json", ".json.gz", ".zip", ".sqlite", ".sqlite.gz")
+TRACE_ENDINGS = (
+    *(".json", ".json.gz", ".zip", ".sqlite", ".sqlite.gz", ".nsys-rep", "stringids.parquet"),
+    *(".pftrace", ".pftrace.gz", ".perfetto-trace", ".xplane.pb", ".xplane.pb.gz", "results.db"),
+)
 """How the names of files that may be traces end, in small letters."""
+_BINARY_ENDINGS = (
+    *(".nsys-rep", "stringids.parquet", ".pftrace", ".pftrace.gz", ".perfetto-trace"),
+    *(".xplane.pb", ".xplane.pb.gz"),
+)
+"""Those that say by themselves what a file is."""
 
 _TRACE_MARKS = (b'"rocprofiler-sdk-tool"', b"SQLite format 3\0")
 _COUNTER_MARKS = (b'"ID","Process ID"', b"==PROF== ")
 """What files of Nsight Compute hold; they have no timeline."""
-_KNOWN_SUFFIX = re.compile(r"\.(gz|zip|json|sqlite|trace|pt)$", re.IGNORECASE)
+_KNOWN_SUFFIX = re.compile(
+    r"\.(gz|zip|json|sqlite|trace|pt|nsys-rep|pftrace|perfetto-trace|xplane|pb|db)$", re.IGNORECASE
+)
 _OWN_FILE = re.compile(rb'"schema"\s*:\s*"timesink/')
 _SCHEMA_WITHIN = 200
 """Files of timesink say first what they are."""
@@ -125,6 +136,15 @@ def is_named_like_trace(name: str) -> bool:
     return is_named or is_named_by_rank_alone(name)
 
 
+def is_sure_by_name(name: str) -> bool:
+    """Whether a name says that a file is a trace, whatever its first bytes are.
+
+    >>> is_sure_by_name("run.pftrace"), is_sure_by_name("run.json")
+    (True, False)
+    """
+    return name.lower().endswith(_BINARY_ENDINGS)
+
+
 def is_trace_file(path: Path, *, certain: bool = False) -> bool:
     """Whether a file of this machine is a trace, or (unless `certain`) was meant to be one.
 
@@ -137,6 +157,9 @@ def is_trace_file(path: Path, *, certain: bool = False) -> bool:
         return False
     if is_named_as_event_table(name):
         return True
+    if is_sure_by_name(name):
+        # A report that was exported already is the same recording once more.
+        return not (name.endswith(".nsys-rep") and path.with_suffix(".sqlite").is_file())
     certain = certain or name == RUN_FILE or is_named_by_rank_alone(name)
     try:
         head = open_source(path).head(HEAD_BYTES)
@@ -205,20 +228,26 @@ class Sidecars(msgspec.Struct, frozen=True):
     topology: Path | None
     run: RunFile | None
     memory: Path | None = None
+    tables: tuple[Path, ...] = ()
+    """Further tables of a recording that is a folder of them."""
 
     @property
     def files(self) -> list[Path]:
         """All of them that are there."""
         run = None if self.run is None else self.run.path
         beside = (self.counters, self.topology, run, self.memory)
-        return [file for file in beside if file is not None]
+        return [*(file for file in beside if file is not None), *self.tables]
 
 
 def sidecars_of(path: Path) -> Sidecars:
     """What belongs to a trace, looked up once."""
     run = find_run(path)
+    tables: tuple[Path, ...] = ()
+    if is_table_of_folder(path.name):
+        others = (file for file in path.parent.glob("*.parquet") if file != path)
+        tables = tuple(sorted(file for file in others if is_table_of_folder(file.name)))
     counters, topology = _counters_beside(path, run), find_topology(path)
-    return Sidecars(counters, topology, run, find_memory(path, run))
+    return Sidecars(counters, topology, run, find_memory(path, run), tables)
 
 
 def find_memory(path: Path, run: RunFile | None) -> Path | None:

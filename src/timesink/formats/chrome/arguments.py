@@ -72,7 +72,10 @@ class ArgumentSet(msgspec.Struct, frozen=True):
 FLOW_PHASE_NAMES = {"s": "start", "t": "step", "f": "end"}
 _ROWS = csv_rows(Path(__file__).with_name("argument_sets.csv"))
 COLLECTIVE_KEYS = {row["keys"]: row["column"] for row in _ROWS if row["event"] == "collective"}
-_COLLECTIVE = (*COLLECTIVE_KEYS, "Global rank start", "Global rank stride", "Process Group ID")
+_COLLECTIVE = (
+    *(*COLLECTIVE_KEYS, "Global rank start", "Global rank stride", "Process Group ID"),
+    *("Is asynchronized op", "Input Tensors start", "Output Tensors start"),
+)
 _TRITON_KEYS = (
     *("kernel_backend", "kernel_file", "kernel_hash", "kernel_kwargs", "kernel_name"),
     *("kernel_num_gb", "kernel_flop", "num_warps", "num_stages"),

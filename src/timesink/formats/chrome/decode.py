@@ -304,6 +304,10 @@ class PieceDecoder:
         fields = transpose(events)
         return self._columns(number, fields, exact_times(fields) or (), tally)
 
+    def columns_at(self, number: int, fields: Fields, times: Sequence[Int64Array]) -> Piece:
+        """Columns of events whose fields stand in columns already, with exact times in ns."""
+        return self._columns(number, fields, times, Tally())
+
     def _columns(
         self, number: int, fields: Fields, times: Sequence[Int64Array], tally: Tally
     ) -> Piece:

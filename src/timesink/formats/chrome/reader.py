@@ -207,7 +207,7 @@ def read(source: SourceFile, options: ReadOptions) -> Trace:
             tally.add("bad_value", too_late, "a timestamp beyond 64 bits")
             times = frame["ts_ns"].clip(upper_bound=latest) if too_late else frame["ts_ns"]
             tables[name] = frame.with_columns(times + offset_ns)
-    metadata = _metadata(source, fields, assembly, tables, offset_ns)
+    metadata = metadata_of(source, fields, assembly, tables, offset_ns)
     if brief:
         tables = {name: table for name, table in tables.items() if name not in LEFT_OUT_IN_BRIEF}
     health = [
@@ -242,13 +242,14 @@ def _end_of_list(source: SourceFile, shares: list[Share]) -> tuple[list[Share], 
     return trimmed_shares, closing.rest + _text_of_pieces_after(source, closing.number)
 
 
-def _metadata(
+def metadata_of(
     source: SourceFile,
     fields: Mapping[str, Any],
     assembly: Assembly,
     tables: Mapping[str, pl.DataFrame],
     offset_ns: int,
 ) -> Metadata:
+    """What a trace is, by its top-level fields, its events and the name of its file."""
     worker, span = worker_and_span(source.path.name)
     listed = devices_of(fields)
     # Names such as `MTIA 9` that processes of the trace carry; the first of a device counts.

@@ -416,15 +416,31 @@ def counter_frame(joined: Joined) -> pl.DataFrame:
         # One trace of several machines: each has a device 0 of its own.
         host = pl.col("pid").str.extract(HOST_OF_PROCESS, 1)
         by_lane = pl.coalesce(pl.format("{} on {}", by_lane, host), by_lane)
-    placed = frame.with_columns(source, device=pl.coalesce(by_lane, "pid"))
+    # PyTorch's samples of hardware counters are in a process `GPU 3 Counters`.
+    of_process = {
+        text: f"{match[1]} {match[2]}"
+        for text in frame["pid"].unique().drop_nulls()
+        if text.endswith(" Counters") and (match := vendors.DEVICE_LABEL.match(text))
+    }
+    by_process = pl.col("pid").replace(of_process)
+    placed = frame.with_columns(source, device=pl.coalesce(by_lane, by_process))
     return with_processes_apart(placed.drop("category", "pid", "tid"))
 
 
 def collective_frame(joined: Joined) -> pl.DataFrame:
     schema = TABLES["collectives"].schema
-    numbers = pl.col([column for column, dtype in schema.items() if dtype == pl.Int64()])
-    return joined.frame(schema).with_columns(
-        numbers.cast(pl.String).cast(pl.Float64, strict=False).cast(pl.Int64, strict=False)
+    columns = [column for column, dtype in schema.items() if dtype == pl.Int64()]
+    texts = joined.frame(schema)
+    columns = [column for column in columns if column in texts.columns]
+    texts = texts.with_columns(pl.col(columns).cast(pl.String))
+    return texts.with_columns(
+        pl.coalesce(
+            # Whole numbers keep every digit; ids of 64 bits may be larger than a signed one.
+            pl.col(column).cast(pl.Int64, strict=False),
+            pl.col(column).cast(pl.UInt64, strict=False).reinterpret(signed=True),
+            pl.col(column).cast(pl.Float64, strict=False).cast(pl.Int64, strict=False),
+        ).alias(column)
+        for column in columns
     )
 
 

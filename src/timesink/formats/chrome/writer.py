@@ -79,13 +79,17 @@ def number_lanes(slices: pl.DataFrame) -> pl.Series:
     )
     numbers = np.zeros(slices.height, np.int64)
     for _, lane in ordered.group_by("pid", "tid"):
-        placed = _lane_numbers(lane.select("ts_ns", "end_ns").iter_rows())
+        placed = number_spans(lane.select("ts_ns", "end_ns").iter_rows())
         numbers[lane["row"].to_numpy()] = placed
     return pl.Series("lane", numbers)
 
 
-def _lane_numbers(spans: Iterable[tuple[int, int]]) -> list[int]:
-    """Lane of each span; spans come by start, the longer first."""
+def number_spans(spans: Iterable[tuple[int, int]]) -> list[int]:
+    """Number of the lane of each span; spans come by start, the longer first.
+
+    >>> number_spans([(0, 9), (2, 5), (4, 12)])
+    [0, 0, 1]
+    """
     # Ends of the spans of each lane that are still open, the innermost last.
     lanes: list[list[int]] = [[]]
     placed = []
@@ -104,7 +108,7 @@ def _lane_numbers(spans: Iterable[tuple[int, int]]) -> list[int]:
     return placed
 
 
-_CHROME_FORMATS = ("kineto", "chrome", "event-csv")
+_CHROME_FORMATS = ("kineto", "chrome", "event-csv", "perfetto")
 """Of traces whose names were recorded as readers of this format expect them."""
 _BATCH_ROWS = 50_000
 _AROUND_EVENTS = 2
@@ -136,7 +140,7 @@ def write_chrome_json(trace: Trace, path: Path) -> int:
 
 def json_texts(trace: Trace) -> Iterator[bytes]:
     """A trace as Chrome JSON: what stands before the events, each event, what stands after them."""
-    head = _encode(_top_level(trace))
+    head = _encode(top_level(trace))
     yield head[:-1] + b',\n"traceEvents": [\n'
     between = b""
     for event in events(trace):
@@ -145,7 +149,8 @@ def json_texts(trace: Trace) -> Iterator[bytes]:
     yield b"\n]}\n"
 
 
-def _top_level(trace: Trace) -> dict[str, Any]:
+def top_level(trace: Trace) -> dict[str, Any]:
+    """What stands beside the events: versions, devices, the run."""
     metadata = trace.metadata
     distributed = metadata.distributed
     info = {
@@ -290,7 +295,7 @@ def _device_event(row: Event, offset: int, rare: Mapping[int, Event]) -> Event:
 
 
 def _slice(row: Event, offset: int, arguments: Event) -> Event:
-    dur = _microseconds(row["dur_ns"])
+    dur = encode_ns(row["dur_ns"])
     return {"ph": "X", **_label(row), **_place(row, offset), "dur": dur, "args": arguments}
 
 
@@ -301,15 +306,19 @@ def _label(row: Event) -> Event:
 
 def _place(row: Event, offset: int) -> Event:
     lane = {key: as_number(row[key]) for key in ("pid", "tid") if row[key] is not None}
-    return {**lane, "ts": _microseconds(row["ts_ns"] - offset)}
+    return {**lane, "ts": encode_ns(row["ts_ns"] - offset)}
 
 
 def _present_values(row: Event, columns: Mapping[str, str]) -> Event:
     return {key: row[column] for column, key in columns.items() if row[column] is not None}
 
 
-def _microseconds(ns: int) -> msgspec.Raw:
-    """Nanoseconds as microseconds with three decimals, exact."""
+def encode_ns(ns: int) -> msgspec.Raw:
+    """Nanoseconds as microseconds with three decimals, exact.
+
+    >>> bytes(encode_ns(1234567))
+    b'1234.567'
+    """
     sign, ns = ("-", -ns) if ns < 0 else ("", ns)
     return msgspec.Raw(f"{sign}{ns // 1000}.{ns % 1000:03d}")
 
@@ -325,3 +334,12 @@ def _json_or_text(text: str) -> Any:
     except msgspec.DecodeError:
         return text
     return msgspec.Raw(text)
+
+
+def ns_of(microseconds: msgspec.Raw) -> int:
+    """Nanoseconds of what `encode_ns` gives.
+
+    >>> ns_of(encode_ns(-5))
+    -5
+    """
+    return int(bytes(microseconds).replace(b".", b""))

@@ -1,0 +1,107 @@
+"""New readers against a scan of the same file by its bare library, in seconds of processor time.
+
+python benchmarks/format_readers.py
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+import perfetto_files
+import rocpd_files
+import xplane_files
+from timesink.formats.readers import read_trace
+
+STEPS, RUNS = 20_000, 3
+
+
+def fastest(work: Callable[[], object]) -> float:
+    """Processor time of the fastest of some runs."""
+    times = []
+    for _ in range(RUNS):
+        start = time.process_time()
+        work()
+        times.append(time.process_time() - start)
+    return min(times)
+
+
+def scan_packets(path: Path) -> int:
+    """Visit what each event of a Perfetto trace says, with the published bindings."""
+    visited = 0
+    for packet in perfetto_files.pb.Trace.FromString(path.read_bytes()).packet:
+        sort = packet.WhichOneof("data")
+        visited += packet.timestamp & 1
+        if sort == "track_event":
+            event = packet.track_event
+            visited += event.type + event.track_uuid + event.name_iid
+            for annotation in event.debug_annotations:
+                visited += bool(annotation.name) + bool(annotation.WhichOneof("value"))
+                visited += sum(item.int_value for item in annotation.array_values)
+        elif sort == "gpu_render_stage_event":
+            stage = packet.gpu_render_stage_event
+            visited += stage.duration + stage.gpu_id + stage.hw_queue_iid
+            visited += sum(bool(data.name and data.value) for data in stage.extra_data)
+            visited += sum(argument.uint_value for argument in stage.launch.args)
+    return visited
+
+
+def scan_database(path: Path) -> int:
+    """Fetch every row of every table."""
+    with closing(sqlite3.connect(path)) as connection:
+        names = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        return sum(
+            1
+            for (table,) in names.fetchall()
+            for _ in connection.execute(f'SELECT * FROM "{table}"')  # noqa: S608
+        )
+
+
+def scan_planes(path: Path) -> int:
+    """Visit every event and its values, with what JAX has for it."""
+    from jax.profiler import ProfileData  # noqa: PLC0415 - not everybody has it
+
+    visited = 0
+    for plane in ProfileData.from_file(str(path)).planes:
+        for line in plane.lines:
+            for event in line.events:
+                visited += bool(event.name) + bool(event.start_ns) + bool(event.duration_ns)
+                visited += sum(1 for _ in event.stats)
+    return visited
+
+
+def main() -> None:
+    """Write each file, scan it and read it."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        slices, stages = folder / "slices.pftrace", folder / "stages.pftrace"
+        slices.write_bytes(perfetto_files.torch_slices(STEPS))
+        stages.write_bytes(perfetto_files.torch_stages(STEPS))
+        database = rocpd_files.write_rocpd(folder / "results.db", steps=2 * STEPS)
+        planes = folder / "run.xplane.pb"
+        planes.write_bytes(xplane_files.tpu_profile(STEPS, with_host=True))
+        scans = {
+            slices: scan_packets,
+            stages: scan_packets,
+            database: scan_database,
+            planes: scan_planes,
+        }
+        for path, scan in scans.items():
+            read = fastest(lambda path=path: read_trace(path))
+            try:
+                bare = fastest(lambda path=path, scan=scan: scan(path))
+            except ImportError as missing:
+                print(f"{path.name}: timesink {read:.2f} s ({missing})")
+                continue
+            print(f"{path.name}: scan {bare:.2f} s, timesink {read:.2f} s, {read / bare:.1f} times")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,106 @@
+"""Numbers of the fields of Perfetto's messages, as its published schema has them."""
+
+from __future__ import annotations
+
+# A trace is a list of packets.
+PACKET = 1
+
+# A packet.
+PROCESS_TREE = 2
+CLOCK_SNAPSHOT = 6
+TIMESTAMP = 8
+SEQUENCE = 10
+TRACK_EVENT = 11
+INTERNED = 12
+SEQUENCE_FLAGS = 13
+STATE_CLEARED = 41
+PROCESS_DESCRIPTOR = 43
+THREAD_DESCRIPTOR = 44
+COMPRESSED = 50
+GPU_COUNTERS = 52
+GPU_STAGE = 53
+CLOCK = 58
+DEFAULTS = 59
+TRACK_DESCRIPTOR = 60
+GPU_INFO = 128
+ZSTD_COMPRESSED = 133
+CLEARED_FLAG = 1
+ATTRIBUTES = 126
+SERVICE_PACKETS = frozenset({3, 33, 34, 35, 36, 42, 45, 46, 69, 78, 79, 87, 89, 98, 124})
+"""What the recorder says of itself: configuration, statistics, marks; no events."""
+EVENT_PACKETS = frozenset(
+    {
+        *(PROCESS_TREE, CLOCK_SNAPSHOT, TIMESTAMP, SEQUENCE, TRACK_EVENT, INTERNED, SEQUENCE_FLAGS),
+        *(
+            STATE_CLEARED,
+            PROCESS_DESCRIPTOR,
+            THREAD_DESCRIPTOR,
+            COMPRESSED,
+            GPU_COUNTERS,
+            GPU_STAGE,
+        ),
+        *(CLOCK, DEFAULTS, TRACK_DESCRIPTOR, GPU_INFO, ZSTD_COMPRESSED, ATTRIBUTES),
+    }
+)
+"""What is read."""
+PACKET_NAMES = {
+    1: "events of the kernel (ftrace)",
+    5: "events of Chrome",
+    7: "statistics of the system",
+    9: "statistics of processes",
+    37: "heap profiles",
+    39: "messages of a log",
+    66: "samples of stacks",
+    135: "samples of stacks",
+}
+"""What some packets hold that are not read."""
+
+# Interned data: tables of numbered names.
+CATEGORIES, EVENT_NAMES, ANNOTATION_NAMES, STRINGS = 1, 2, 3, 29
+STAGES, CONTEXTS, COUNTER_DESCRIPTORS, KERNELS, KERNEL_ARGUMENTS = 24, 23, 47, 1000, 1001
+IID, INTERNED_NAME = 1, 2
+DEMANGLED_NAME = 3
+
+# A track event.
+ANNOTATIONS, TYPE, NAME_IID, TRACK, NAME = 4, 9, 10, 11, 23
+CATEGORY_IIDS, CATEGORY = 3, 22
+COUNTER_VALUE, COUNTER_DOUBLE = 30, 44
+FLOWS, ENDING_FLOWS, OLD_FLOWS, OLD_ENDING_FLOWS = 47, 48, 36, 42
+LEGACY = 6
+GPU_CORRELATION = 3000
+SLICE_BEGIN, SLICE_END, INSTANT, COUNTER = 1, 2, 3, 4
+LEGACY_NAME, LEGACY_PHASE, LEGACY_US = 1, 2, 3
+
+# An annotation.
+BOOLEAN, UNSIGNED, INTEGER, DOUBLE, STRING, POINTER, LEGACY_JSON = 2, 3, 4, 5, 6, 7, 9
+ANNOTATION_NAME_IID, ANNOTATION_NAME, ENTRIES, ITEMS, STRING_IID = 1, 10, 11, 12, 17
+
+# A track.
+UUID, TRACK_NAME, PROCESS, THREAD, PARENT, COUNTER_TRACK, STATIC_NAME = 1, 2, 3, 4, 5, 8, 10
+PID, PROCESS_NAME, PROCESS_SORT, PROCESS_LABELS = 1, 6, 3, 8
+THREAD_PID, THREAD_TID, THREAD_NAME, THREAD_SORT = 1, 2, 5, 3
+UNIT_MULTIPLIER, IS_INCREMENTAL = 4, 5
+SORT_RANK = 12
+
+# A clock snapshot.
+CLOCKS, CLOCK_ID, CLOCK_TIME, CLOCK_INCREMENTAL, CLOCK_UNIT = 1, 1, 2, 3, 4
+REALTIME, BOOTTIME = 1, 6
+SEQUENCE_CLOCKS = range(64, 128)
+"""Clocks of a sequence of packets by itself."""
+
+# Work and counters of a GPU.
+STAGE_ID, STAGE_LENGTH, STAGE_GPU, STAGE_QUEUE, STAGE_SORT = 1, 2, 11, 13, 14
+STAGE_NAME, STAGE_NAME_IID, STAGE_KERNEL, STAGE_LAUNCH, STAGE_EXTRA, STAGE_WAITS = (
+    17,
+    20,
+    19,
+    21,
+    6,
+    18,
+)
+STAGE_CONTEXT = 5
+GRID, BLOCK, ARGUMENTS = 1, 2, 3
+GPU_DESCRIPTOR, GPU_SAMPLES, GPU_NUMBER, GPU_DESCRIPTOR_IID = 1, 2, 3, 4
+
+# Attributes of a trace.
+ATTRIBUTE_KEY, ATTRIBUTE_NUMBER, ATTRIBUTE_TEXT = 1, 2, 3
