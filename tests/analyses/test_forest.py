@@ -12,7 +12,8 @@ import oracle
 import timesink
 from cases import DATA_LOADER, MAIN, MODULE, OTHER, PID, STEP, K, O, R, host_event, read
 from recordings import Recording, recordings
-from timesink.analyses.forest import ROLE_NAMES, CallForest, call_forest, chains, nest_calls
+from timesink.analyses.forest import ROLE_NAMES, CallForest, call_forest, chains
+from timesink.model.nesting import nest_calls
 from timesink.model.trace import Trace
 
 Tree: TypeAlias = dict[str, "Tree"]

@@ -23,9 +23,10 @@ from timesink.analyses.columns import (
     numbers,
     start_and_end,
 )
-from timesink.analyses.forest import CallForest, Nodes, call_forest
+from timesink.analyses.forest import CallForest, call_forest
 from timesink.model.intervals import Flags, Ints
 from timesink.model.launches import LAUNCH_KINDS, has_external_id_only, match_launches
+from timesink.model.nesting import Nodes
 from timesink.model.trace import Trace
 from timesink.model.vendors import names_where
 

@@ -9,22 +9,13 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.columns import device_columns, host_columns, memoize_per_trace
-from timesink.analyses.forest import (
-    MODULE,
-    STEP,
-    CallForest,
-    Nodes,
-    call_forest,
-    callers_among,
-    chains,
-    depth_when_nested,
-    enclosing_calls,
-)
+from timesink.analyses.forest import MODULE, STEP, CallForest, call_forest, callers_among, chains
 from timesink.analyses.links import launching_calls
 from timesink.analyses.names import LIGHTNING, LIGHTNING_MODULE
 from timesink.analyses.operators import node_times, python_frames
 from timesink.model.arrays import latest_true, sums_by
 from timesink.model.intervals import Flags, Ints
+from timesink.model.nesting import Nodes, depth_when_nested, enclosing_calls
 from timesink.model.schema import BUSY_KINDS, MODULE_PREFIX
 from timesink.model.trace import Trace
 

@@ -24,7 +24,7 @@ from timesink.analyses.columns import (
     memoize_per_trace,
     values_at,
 )
-from timesink.analyses.forest import call_forest, descendant_mask, enclosing_calls, interval_mask
+from timesink.analyses.forest import call_forest, descendant_mask, interval_mask
 from timesink.analyses.links import link_launches
 from timesink.analyses.modules import find_modules, is_module_call, link_backward
 from timesink.analyses.names import short_kernel_name
@@ -37,6 +37,7 @@ from timesink.model import intervals, vendors
 from timesink.model.arrays import is_run_start
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.launches import LAUNCH_KINDS
+from timesink.model.nesting import enclosing_calls
 from timesink.model.schema import DEVICE_KINDS
 from timesink.model.trace import Trace
 

@@ -24,7 +24,7 @@ from timesink.analyses.columns import (
     start_and_end,
     union_length_by_group,
 )
-from timesink.analyses.forest import CallForest, Nodes, call_forest, enclosing_calls, levels
+from timesink.analyses.forest import CallForest, call_forest
 from timesink.analyses.kernels.table import SHAPE
 from timesink.analyses.links import link_launches, origin_rows
 from timesink.analyses.modules import ACCUMULATE
@@ -41,6 +41,7 @@ from timesink.analyses.work.arguments import (
 )
 from timesink.analyses.work.formulas import FormulaRegistry, Work, formula_of, work_of
 from timesink.model.intervals import Flags, Ints
+from timesink.model.nesting import Nodes, enclosing_calls, levels
 from timesink.model.schema import KERNEL_KINDS
 from timesink.model.trace import Trace
 

@@ -34,12 +34,12 @@ from timesink.analyses.columns import (
 )
 from timesink.analyses.cycles.kernel_sequence import launching_process
 from timesink.analyses.cycles.spans import Cycles, host_spans
-from timesink.analyses.forest import Nodes, levels, nest_calls, pre_order
 from timesink.analyses.links import launching_calls
 from timesink.analyses.names import Hashes, hash_texts, mix_hashes, plain_name
 from timesink.model import vendors
 from timesink.model.arrays import places_among
 from timesink.model.intervals import Ints
+from timesink.model.nesting import Nodes, levels, nest_calls, pre_order
 from timesink.model.schema import BUSY_KINDS, LINE_PREFIX, MODULE_PREFIX
 from timesink.model.trace import Trace
 
