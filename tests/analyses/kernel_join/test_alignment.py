@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from timesink.analyses.kernels import join_alignment as alignment
+from timesink.model import alignment
 from timesink.model.alignment import common_subsequence
 
 Numbers = NDArray[np.int64]
