@@ -215,7 +215,7 @@ def call_forest(trace: Trace) -> CallForest:
     rows, thread, start, end = rows[order], thread[order], start[order], end[order]
     nest = nest_calls(thread, start, end, frames[order])
     name = named.codes[rows]
-    recorded = host_kinds(trace).among("operator")
+    recorded = host_kinds(trace).among("operator", "captured_operator")
     recorded &= role != STEP
     return CallForest(
         row=rows,
@@ -248,6 +248,8 @@ def _roles(trace: Trace) -> NDArray[np.int8]:
         "operator": np.where(by_name == COLLECTIVE, OPERATOR, by_name),
         "annotation": np.where(_IS_BARE[by_name], NOT_A_NODE, by_name),
         "module": np.full(len(by_name), MODULE),
+        "captured_operator": np.where(by_name == COLLECTIVE, OPERATOR, by_name),
+        "captured_module": np.full(len(by_name), MODULE),
     }
     role_of = np.full((len(HOST_KINDS), len(by_name)), NOT_A_NODE, dtype=np.int8)
     for kind, roles in of_kind.items():

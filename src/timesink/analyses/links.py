@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import msgspec
 import numpy as np
+import polars as pl
 
 from timesink.analyses.columns import (
     device_columns,
@@ -100,8 +101,18 @@ def link_launches(trace: Trace) -> Links:
         call_node=call_node,
         call_alone=is_lone,
         call_row=launching_calls(trace),
-        node=_nodes_of_work(trace, forest, ids[forest.row], inside),
+        node=_captured_nodes(trace, forest, _nodes_of_work(trace, forest, ids[forest.row], inside)),
     )
+
+
+def _captured_nodes(trace: Trace, forest: CallForest, node: Nodes) -> Nodes:
+    """The nodes of device work; what a graph replays belongs to the call that was captured."""
+    wanted = trace.lazy("device").select("captured_call").collect()["captured_call"]
+    if wanted.null_count() == len(wanted):
+        return node
+    index = trace.lazy("host").select("index").collect()["index"].cast(pl.Int64).to_numpy()
+    named = first_with_id(wanted.fill_null(-1).to_numpy(), index[forest.row])
+    return np.where((named >= 0) & wanted.is_not_null().to_numpy(), named, node)
 
 
 def _nodes_of_work(trace: Trace, forest: CallForest, ids: Ints, inside: Nodes) -> Nodes:

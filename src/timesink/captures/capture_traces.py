@@ -72,7 +72,7 @@ def captures_in(trace: Trace, source: str, label: str = "") -> list[Capture]:
             continue
         tree = tree or _Tree(host)
         rows = dead[inside]
-        calls, node_call = tree.calls_around(rows, stretch.start_ns)
+        calls, node_call = tree.calls_around(rows)
         nodes = _nodes(host[rows], node_call)
         captures.append(Capture(source, stretch.label, calls, nodes))
     return captures
@@ -97,7 +97,7 @@ def eager_capture(trace: Trace, source: str) -> Capture | None:
     launch = launches[place[work]]
     order = np.lexsort((work, host["ts_ns"].to_numpy()[launch]))
     work, launch = work[order], launch[order]
-    calls, node_call = _Tree(host).calls_around(launch, None)
+    calls, node_call = _Tree(host).calls_around(launch)
     rows = device[work]
     kinds = rows["kind"].cast(pl.String).replace("collective", "kernel")
     nodes = pl.DataFrame(
@@ -228,7 +228,7 @@ class _Tree:
         self._is_frame = names.is_in(_FRAMES).to_numpy()
         self._is_operator = self._is_named & ~self._is_frame
 
-    def calls_around(self, launches: Ints, begin_ns: int | None) -> tuple[pl.DataFrame, Ints]:
+    def calls_around(self, launches: Ints) -> tuple[pl.DataFrame, Ints]:
         """Operators and modules around launches, and for each launch the innermost; -1 for none."""
         innermost = self._innermost(launches)
         wanted = np.zeros(len(self._row), dtype=np.bool_)
@@ -243,12 +243,10 @@ class _Tree:
         place[chosen] = np.arange(len(chosen))
         rows = self._row[chosen]
         parent = place[self._named_caller(self._parent[chosen])]
-        begun = self._start[rows] < begin_ns if begin_ns is not None else np.zeros(len(rows), bool)
         calls = self._host[rows].select(
             pl.Series("parent", parent),
             pl.Series("kind", np.where(self._is_operator[chosen], "operator", "module")),
             pl.col("name").cast(pl.String).fill_null(""),
-            pl.Series("is_around", begun),
             *(pl.col(name).cast(pl.String) for name in CALL_TEXTS if name != "call_stack"),
             pl.Series("call_stack", self._stacks(chosen), dtype=pl.String),
             *CALL_NUMBERS,

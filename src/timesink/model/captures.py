@@ -28,12 +28,10 @@ CALLS: dict[str, PolarsDataType] = {
     "parent": pl.Int64(),
     "kind": pl.String(),
     "name": pl.String(),
-    "is_around": pl.Boolean(),
     **{name: pl.String() for name in CALL_TEXTS},
     **{name: HOST.schema[name] for name in CALL_NUMBERS},
 }
-"""One row per call, callers before their callees: `parent` is a row, -1 for none; `is_around` says
-that the call had begun before the capture."""
+"""One row per call, callers before their callees: `parent` is a row, -1 for none."""
 
 NODES: dict[str, PolarsDataType] = {
     "call": pl.Int64(),
@@ -76,7 +74,7 @@ def capture_of(
     return Capture(
         source,
         label,
-        _frame(calls, CALLS, {"kind": "operator", "is_around": False}),
+        _frame(calls, CALLS, {"kind": "operator"}),
         _frame(nodes, NODES, {"kind": "kernel"}),
         is_eager=is_eager,
     )

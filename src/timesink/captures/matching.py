@@ -1,0 +1,308 @@
+"""Which capture each replay is of, and which captured launch each piece of its work.
+
+Replays whose work is equal are aligned once.  Names and geometry decide where both sides have
+them; where a capture has neither, only its length and the kinds of its work can say that it fits,
+so then all of it has to.  What does not fit is left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+import polars as pl
+
+from timesink.captures.replays import Replays
+from timesink.captures.thresholds import MatchingLimits
+from timesink.model.alignment import common_subsequence
+from timesink.model.captures import GEOMETRY, SHAPE_TEXTS, Capture
+from timesink.model.intervals import Flags, Ints
+
+_NOBODY = -1
+
+
+class Match(NamedTuple):
+    """A replay and the capture it is of."""
+
+    capture: int
+    """Place among the captures."""
+    node: Ints
+    """For each piece of work of the replay: the node of the capture; -1 for none."""
+    has_shapes: bool
+    """Whether all captures that fit as well have the same shapes."""
+
+
+class Matches(msgspec.Struct, frozen=True, eq=False):
+    """What was found for each replay."""
+
+    of_replay: Sequence[Match | None]
+    ambiguous: int
+    """Replays that several captures with other calls fit equally well."""
+
+
+def match_replays(replays: Replays, captures: Sequence[Capture]) -> Matches:
+    """For each replay the capture it is of; captures are in the order in which they were made.
+
+    Parts of a program that are captured one by one may be equal; which of them is replayed then
+    follows from the replays before and after it: captures are replayed in their order.
+    """
+    variants, variant_of = _variants(replays)
+    fits = [_fits(replays.work[replays.places(first)], captures) for first in variants]
+    chosen, is_sure = _choose([fits[variant] for variant in variant_of.tolist()], captures)
+    has_shapes = [_agree_on_shapes(fit, captures) for fit in fits]
+    found: list[Match | None] = []
+    for variant, capture in zip(variant_of.tolist(), chosen, strict=True):
+        if capture < 0:
+            found.append(None)
+            continue
+        found.append(Match(capture, fits[variant][capture], has_shapes[variant]))
+    return Matches(found, int((~is_sure).sum()))
+
+
+def _variants(replays: Replays) -> tuple[list[int], Ints]:
+    """The first replay of each distinct sequence of work, and for each replay which it is."""
+    if not len(replays):
+        return [], np.zeros(0, dtype=np.int64)
+    described = replays.work.select(pl.struct(pl.all()).hash(7)).to_series().to_numpy()
+    place: dict[bytes, int] = {}
+    firsts: list[int] = []
+    numbers = []
+    for replay in range(len(replays)):
+        key = described[replays.places(replay)].tobytes()
+        if key not in place:
+            place[key] = len(place)
+            firsts.append(replay)
+        numbers.append(place[key])
+    return firsts, np.array(numbers, dtype=np.int64)
+
+
+# -- one replay and one capture --------------------------------------------------------------------
+
+
+def _fits(work: pl.DataFrame, captures: Sequence[Capture]) -> dict[int, Ints]:
+    """The captures that fit a replay best, with the node of each piece of its work."""
+    best: dict[int, Ints] = {}
+    score = (0.0, 0.0)
+    for place, capture in enumerate(captures):
+        node, capture_score = fit_of(work, capture)
+        if capture_score[0] <= 0 or capture_score < score:
+            continue
+        if capture_score > score:
+            best, score = {}, capture_score
+        best[place] = node
+    return best
+
+
+def fit_of(work: pl.DataFrame, capture: Capture) -> tuple[Ints, tuple[float, float]]:
+    """The node of each piece of work, -1 for none, and how well the capture fits.
+
+    That is the part of both that matches, 0 where it is too small to be of this graph, then the
+    part of the matched work that has the geometry of its node.
+    """
+    nodes = capture.nodes
+    nothing = np.full(work.height, _NOBODY, dtype=np.int64), (0.0, 0.0)
+    if not work.height or not nodes.height:
+        return nothing
+    if capture.is_eager:
+        nodes = nodes[_window(work, nodes)]
+    left, right, is_exact = _symbols(work, nodes)
+    if is_exact and not np.array_equal(left, right):
+        return nothing
+    ours, theirs = common_subsequence(left, right)
+    node = np.full(work.height, _NOBODY, dtype=np.int64)
+    node[ours] = theirs
+    _fill_leftovers(node, left, right)
+    node[_is_unsure(work, capture, node, left)] = _NOBODY
+    matched = node >= 0
+    both = work.height + (work.height if capture.is_eager else nodes.height)
+    share = 2 * int(matched.sum()) / both
+    least = MatchingLimits.min_eager_share if capture.is_eager else MatchingLimits.min_fit
+    if share < least:
+        return nothing
+    rows = np.flatnonzero(matched)
+    alike = _same_geometry(work[rows], nodes[node[rows]])
+    if capture.is_eager:
+        first = int(_window(work, capture.nodes).start or 0)
+        node = np.where(matched, node + first, _NOBODY)
+    return node, (share, alike)
+
+
+def _symbols(work: pl.DataFrame, nodes: pl.DataFrame) -> tuple[Ints, Ints, bool]:
+    """A number for each piece of work and each node, equal where they may be the same.
+
+    The third says that nothing but kinds is known of the capture.
+    """
+    kernels = nodes.filter(pl.col("kind") == "kernel")
+    mine = work.filter(pl.col("kind") == "kernel")
+    is_named = not kernels["kernel"].null_count() and not mine["kernel"].null_count()
+    has_grid = not kernels["grid_x"].null_count() and not mine["grid_x"].null_count()
+    columns = ["kind"]
+    if is_named:
+        columns.append("kernel")
+    elif has_grid:
+        columns += GEOMETRY
+    of_kernel = pl.col("kind") == "kernel"
+    described = [
+        frame.select(
+            pl.col(name) if name == "kind" else pl.when(of_kernel).then(pl.col(name)).alias(name)
+            for name in columns
+        )
+        for frame in (work, nodes)
+    ]
+    codes = pl.concat(described).select(pl.struct(columns).rank("dense")).to_series().to_numpy()
+    codes = codes.astype(np.int64)
+    return codes[: work.height], codes[work.height :], len(columns) == 1
+
+
+def _fill_leftovers(node: Ints, left: Ints, right: Ints) -> None:
+    """Match what is left by what it is, where both sides have as many of it.
+
+    Streams that run side by side go in another order than they were captured in.
+    """
+    free = np.ones(len(right), dtype=np.bool_)
+    free[node[node >= 0]] = False
+    mine, its = np.flatnonzero(node < 0), np.flatnonzero(free)
+    mine, its = (
+        mine[np.argsort(left[mine], kind="stable")],
+        its[np.argsort(right[its], kind="stable")],
+    )
+    for symbol in np.intersect1d(left[mine], right[its]).tolist():
+        ours, theirs = mine[left[mine] == symbol], its[right[its] == symbol]
+        if len(ours) == len(theirs):
+            node[ours] = theirs
+
+
+def _is_unsure(work: pl.DataFrame, capture: Capture, node: Ints, symbol: Ints) -> Flags:
+    """Work of several streams that is the same as work of another stream, under other calls.
+
+    Which came first there in the capture is not known, so it may be the one or the other.
+    """
+    unsure = np.zeros(len(node), dtype=np.bool_)
+    streams = work["stream"].rank("dense").fill_null(0).to_numpy().astype(np.int64)
+    if len(np.unique(streams)) < 2:
+        return unsure
+    call = capture.nodes["call"].to_numpy()
+    chain = call_chains(capture)
+    matched = np.flatnonzero(node >= 0)
+    order = matched[np.argsort(symbol[matched], kind="stable")]
+    borders = np.flatnonzero(np.diff(symbol[order])) + 1
+    for group in np.split(order, borders):
+        if len(np.unique(streams[group])) < 2:
+            continue
+        of_node = chain[call[node[group]]]
+        unsure[group] = len(np.unique(of_node)) > 1
+    return unsure
+
+
+def call_chains(capture: Capture) -> Ints:
+    """For each call a number that is equal where names of it and its callers are; -1 at the end."""
+    names = capture.calls.select(pl.struct("kind", "name").rank("dense")).to_series().to_list()
+    place: dict[tuple[int, int], int] = {}
+    chain: list[int] = []
+    for name, parent in zip(names, capture.calls["parent"].to_list(), strict=True):
+        key = (chain[parent] if parent >= 0 else _NOBODY, name)
+        chain.append(place.setdefault(key, len(place)))
+    return np.array([*chain, _NOBODY], dtype=np.int64)
+
+
+def _same_geometry(work: pl.DataFrame, nodes: pl.DataFrame) -> float:
+    """The part of kernels that have the geometry of their nodes, of those whose both is known."""
+    known = work["grid_x"].is_not_null() & nodes["grid_x"].is_not_null()
+    if not known.any():
+        return 0.0
+    equal = pl.Series([True] * work.height)
+    for name in GEOMETRY:
+        equal &= work[name].eq_missing(nodes[name])
+    return int((equal & known).sum()) / int(known.sum())
+
+
+def _window(work: pl.DataFrame, nodes: pl.DataFrame) -> slice:
+    """The stretch of an eager recording in which a replay is: where most of its work lines up."""
+    left, right, _ = _symbols(work, nodes)
+    length, height = work.height, nodes.height
+    if height <= length:
+        return slice(0, height)
+    words, its_words = _words(left), _words(right)
+    order = np.argsort(its_words, kind="stable")
+    first = np.searchsorted(its_words[order], words, "left")
+    beyond = np.searchsorted(its_words[order], words, "right")
+    votes = np.zeros(height + length, dtype=np.int64)
+    for place in np.flatnonzero(beyond > first).tolist():
+        met = order[first[place] : beyond[place]]
+        votes[met - place + length] += 1
+    slack = int(MatchingLimits.window_slack * length)
+    # Work that the other run adds moves what follows, so neighbouring offsets count together.
+    near = np.convolve(votes, np.ones(max(1, slack // 2), dtype=np.int64), "same")
+    offset = int(np.argmax(near)) - length
+    return slice(max(0, offset - slack), min(height, offset + length + slack))
+
+
+_WORD = 3
+
+
+def _words(symbols: Ints) -> Ints:
+    """A number for each three in a row."""
+    padded = np.append(symbols, np.zeros(_WORD - 1, dtype=np.int64))
+    count, words = len(symbols), np.zeros(len(symbols), dtype=np.int64)
+    for place in range(_WORD):
+        words = words * np.int64(1_000_003) + padded[place : place + count]
+    return words
+
+
+# -- which of several captures ---------------------------------------------------------------------
+
+
+def _choose(
+    fits: Sequence[dict[int, Ints]], captures: Sequence[Capture]
+) -> tuple[list[int], Flags]:
+    """The capture of each replay, -1 for none, and whether none with other calls fits as well.
+
+    The fewest jumps in the order of the captures decide between equals (Viterbi).
+    """
+    chains = [_chain_key(capture) for capture in captures]
+    count = len(fits)
+    forward = _costs(fits, step=1)
+    backward = _costs(fits[::-1], step=-1)[::-1]
+    chosen, is_sure = [_NOBODY] * count, np.ones(count, dtype=np.bool_)
+    for place, fit in enumerate(fits):
+        if not fit:
+            continue
+        totals = {capture: forward[place][capture] + backward[place][capture] for capture in fit}
+        least = min(totals.values())
+        optimal = [capture for capture, total in totals.items() if total == least]
+        if len({chains[capture] for capture in optimal}) > 1:
+            is_sure[place] = False
+        else:
+            chosen[place] = optimal[0]
+    return chosen, is_sure
+
+
+def _costs(fits: Sequence[dict[int, Ints]], step: int) -> list[dict[int, int]]:
+    """For each replay and capture the fewest jumps up to there; replays without any are skipped."""
+    costs: list[dict[int, int]] = []
+    before: dict[int, int] = {}
+    for fit in fits:
+        if not fit:
+            costs.append({})
+            continue
+        jump = min(before.values()) + 1 if before else 0
+        before = {capture: min(jump, before.get(capture - step, jump)) for capture in fit}
+        costs.append(before)
+    return costs
+
+
+def _chain_key(capture: Capture) -> int:
+    """Equal for captures whose work was launched by calls of the same names."""
+    calls = capture.calls.select("parent", "kind", "name")
+    hashes = [frame.hash_rows(3).to_numpy().tobytes() for frame in (calls,)]
+    return hash((*hashes, capture.nodes["call"].to_numpy().tobytes()))
+
+
+def _agree_on_shapes(fit: dict[int, Ints], captures: Sequence[Capture]) -> bool:
+    """Whether the captures that fit have the same shapes, or there is but one."""
+    if len(fit) < 2:
+        return True
+    shapes = [captures[place].calls.select(SHAPE_TEXTS).hash_rows(5).to_numpy() for place in fit]
+    return all(np.array_equal(shapes[0], other) for other in shapes[1:])
