@@ -107,6 +107,7 @@ def eager_capture(trace: Trace, source: str) -> Capture | None:
             "kernel": rows["name"].cast(pl.String),
             **{name: rows[name] for name in GEOMETRY},
             "stream": rows["stream"].cast(pl.String),
+            "node_id": [None] * rows.height,
         },
         schema=NODES,
     )
@@ -193,6 +194,7 @@ def _nodes(launches: pl.DataFrame, call: Ints) -> pl.DataFrame:
             "kernel": launches["launched_kernel"].cast(pl.String),
             **dict.fromkeys(GEOMETRY, empty),
             "stream": empty,
+            "node_id": empty,
         },
         schema=NODES,
     )

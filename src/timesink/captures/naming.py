@@ -18,7 +18,13 @@ import polars as pl
 
 from timesink.captures.matching import Match, Matches, match_replays
 from timesink.captures.replays import Replays, find_replays
-from timesink.model.captures import CALL_NUMBERS, CALL_TEXTS, SHAPE_TEXTS, Capture
+from timesink.model.captures import (
+    CALL_NUMBERS,
+    CALL_TEXTS,
+    SHAPE_TEXTS,
+    Capture,
+)
+from timesink.model.graph_facts import CaptureFailure, CaptureUse, GraphFacts
 from timesink.model.health import HealthEntry, merge_entries
 from timesink.model.intervals import Flags, Ints
 from timesink.model.nesting import subtree_sizes
@@ -31,11 +37,24 @@ _CATEGORY = "from capture"
 _KINDS = {"operator": "captured_operator", "module": "captured_module"}
 
 
-def with_captured_calls(trace: Trace, captures: Sequence[Capture]) -> Trace:
-    """The recording with names from captures; as it is where it replays nothing they are of."""
+def with_captured_calls(
+    trace: Trace,
+    captures: Sequence[Capture],
+    *,
+    failures: Sequence[CaptureFailure] = (),
+    problems: Sequence[str] = (),
+) -> Trace:
+    """The recording with names from captures; as it is where it replays nothing they are of.
+
+    `failures` are captures that the program could not make, `problems` say which files could not be
+    read.
+    """
+    unread = [HealthEntry("unreadable_captures", len(problems), problems[0])] if problems else []
+    trace = replace(trace, health=merge_entries([*trace.health, *unread]))
     replays = find_replays(trace)
+    facts = GraphFacts(failures=tuple(failures))
     if not len(replays):
-        return trace
+        return _with_facts(trace, facts) if failures else trace
     matches = match_replays(replays, captures)
     groups: defaultdict[tuple[int, bytes], list[int]] = defaultdict(list)
     for replay, match in enumerate(matches.of_replay):
@@ -57,6 +76,7 @@ def with_captured_calls(trace: Trace, captures: Sequence[Capture]) -> Trace:
             named[where] = indices
         next_index += rows.height
     health = _health(replays, matches, named)
+    trace = _with_facts(trace, replace(facts, captures=_uses(captures, matches, replays, named)))
     calls = pl.concat([host, *frames]) if frames else host
     captured = pl.Series("captured_call", named, dtype=pl.Int64)
     device = (
@@ -68,6 +88,37 @@ def with_captured_calls(trace: Trace, captures: Sequence[Capture]) -> Trace:
         trace,
         frames={**trace.frames, "host": calls.lazy(), "device": device},
         health=merge_entries([*trace.health, *health]),
+    )
+
+
+def _with_facts(trace: Trace, facts: GraphFacts) -> Trace:
+    return replace(trace, metadata=replace(trace.metadata, graphs=facts))
+
+
+def _uses(
+    captures: Sequence[Capture], matches: Matches, replays: Replays, named: Ints
+) -> tuple[CaptureUse, ...]:
+    """What became of each capture."""
+    times = [0] * len(captures)
+    pieces, matched = [0] * len(captures), [0] * len(captures)
+    for replay, match in enumerate(matches.of_replay):
+        if match is not None:
+            rows = replays.row[replays.places(replay)]
+            times[match.capture] += 1
+            pieces[match.capture] += len(rows)
+            matched[match.capture] += int((named[rows] >= 0).sum())
+    return tuple(
+        CaptureUse(
+            source=capture.source,
+            label=capture.label,
+            nodes=capture.nodes.height,
+            replays=times[place],
+            work=pieces[place],
+            named_work=matched[place],
+            memory_bytes=capture.memory_bytes,
+            is_eager=capture.is_eager,
+        )
+        for place, capture in enumerate(captures)
     )
 
 

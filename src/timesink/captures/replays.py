@@ -75,6 +75,7 @@ def find_replays(trace: Trace) -> Replays:
         kernel=pl.col("name").cast(pl.String),
         **{name: pl.col(name) for name in GEOMETRY},
         stream=pl.col("stream").cast(pl.String),
+        node_id=pl.col("graph_node_id"),
     )
     call = launches["row"].cast(pl.Int64).to_numpy()[launch[first]]
     return Replays(call, np.append(first, len(row)), row, work)

@@ -39,9 +39,10 @@ NODES: dict[str, PolarsDataType] = {
     "kernel": pl.String(),
     **dict.fromkeys(GEOMETRY, pl.Int64()),
     "stream": pl.String(),
+    "node_id": pl.Int64(),
 }
 """One row per piece of work, as captured: the row of the innermost call around its launch, -1 for
-none; name and geometry of the kernel, and the stream, where they are known."""
+none; name and geometry of the kernel, stream and number of the node, where they are known."""
 
 
 class Capture(msgspec.Struct, frozen=True, eq=False):
@@ -55,6 +56,10 @@ class Capture(msgspec.Struct, frozen=True, eq=False):
     nodes: pl.DataFrame
     is_eager: bool = False
     """Whether nothing was captured: the program ran eagerly, and a replay may be any part of it."""
+    batch_size: int | None = None
+    """What it was captured for, where that is known."""
+    memory_bytes: int | None = None
+    """Device memory that the graph holds, where the recorder measured it."""
 
 
 def capture_of(

@@ -10,10 +10,12 @@ import msgspec
 
 from timesink.errors import UnreadableError
 from timesink.formats.chrome.container import looks_like_events
-from timesink.formats.file_names import rank_in_name
+from timesink.formats.file_names import rank_in_name, stem_of
 from timesink.formats.small_files import DamagedError, read_small_json
 from timesink.formats.source_file import open_source
 from timesink.model.recorded_run import SCHEMA, RecordedRun, recorded_run
+from timesink.sources.captures import ENDING as CAPTURES_ENDING
+from timesink.sources.captures import CaptureFile, captures_beside
 
 # `run.json` beside a trace: found and read without anything heavy, as it is asked for early.
 
@@ -190,18 +192,21 @@ class Sidecars(msgspec.Struct, frozen=True):
     counters: Path | None
     topology: Path | None
     run: RunFile | None
+    captures: tuple[CaptureFile, ...] = ()
 
     @property
     def files(self) -> list[Path]:
         """All of them that are there."""
-        beside = (self.counters, self.topology, None if self.run is None else self.run.path)
+        run = None if self.run is None else self.run.path
+        beside = (self.counters, self.topology, run, *(file.path for file in self.captures))
         return [file for file in beside if file is not None]
 
 
 def sidecars_of(path: Path) -> Sidecars:
     """What belongs to a trace, looked up once."""
     run = find_run(path)
-    return Sidecars(_counters_beside(path, run), find_topology(path), run)
+    captures = tuple(captures_beside(path))
+    return Sidecars(_counters_beside(path, run), find_topology(path), run, captures)
 
 
 def recorded_at(place: Path) -> RecordedRun | None:
@@ -226,7 +231,8 @@ def belongs_beside(name: str, trace: str, *, shared: bool) -> bool:
     `shared` says that what has the name of no trace is of this one.
     """
     common = ("counters.csv", RUN_FILE) if shared else ()
-    return _PACKED.sub("", name) in (*_own_counters(trace), *common, _TOPOLOGY)
+    captures = f"{stem_of(trace)}{CAPTURES_ENDING}"
+    return _PACKED.sub("", name) in (*_own_counters(trace), *common, _TOPOLOGY, captures)
 
 
 def _first_beside(path: Path, *names: str) -> Path | None:
