@@ -30,14 +30,16 @@ from timesink.analyses.columns import (
 from timesink.model import vendors
 from timesink.model.intervals import Flags, Ints, union_starts
 from timesink.model.nesting import (
+    NestingTimes,
     Nodes,
     enclosing_calls,
     levels,
     nest_calls,
+    nesting_times,
     pre_order,
     subtree_sizes,
 )
-from timesink.model.schema import HOST_KINDS
+from timesink.model.schema import CAPTURED_KINDS, HOST_KINDS
 from timesink.model.trace import Trace
 
 
@@ -211,9 +213,16 @@ def call_forest(trace: Trace) -> CallForest:
     lane, lanes = host_lanes(trace)
     thread, threads = _threads(lane[rows], lanes, start)
     frames = _IS_FRAME[role[rows]]
-    order = pre_order(thread, start, end, frames)
+    # Captured calls take no time: they are nested by their callers.
+    by = captured_nesting(trace)
+    by_start, by_end = (start, end) if by is None else (by.start[rows], by.end[rows])
+    order = pre_order(thread, by_start, by_end, frames)
     rows, thread, start, end = rows[order], thread[order], start[order], end[order]
-    nest = nest_calls(thread, start, end, frames[order])
+    nest = nest_calls(thread, by_start[order], by_end[order], frames[order])
+    self_start = nest.self_start
+    if by is not None:
+        is_captured = host_kinds(trace).among(*CAPTURED_KINDS)[rows]
+        self_start = np.where(is_captured, start, by.recorded(self_start))
     name = named.codes[rows]
     recorded = host_kinds(trace).among("operator", "captured_operator")
     recorded &= role != STEP
@@ -228,10 +237,17 @@ def call_forest(trace: Trace) -> CallForest:
         role=role[rows],
         stands_for=_stands_for(nest.parent, name, recorded[rows]),
         crossing=nest.crossing,
-        self_start=nest.self_start,
+        self_start=self_start,
         names=named.texts,
         threads=threads,
     )
+
+
+@memoize_per_trace
+def captured_nesting(trace: Trace) -> NestingTimes | None:
+    """Starts and ends to nest all host calls by, where some were captured; else None."""
+    columns = ("kind", "index", "ts_ns", "dur_ns", "captured_caller")
+    return nesting_times(trace.lazy("host").select(columns).collect(engine="in-memory"))
 
 
 def _roles(trace: Trace) -> NDArray[np.int8]:

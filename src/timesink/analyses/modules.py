@@ -124,7 +124,14 @@ def _by_sequence(forest: CallForest, ids: pl.DataFrame, node: Nodes) -> Nodes:
         )
         .filter(pl.col("sequence") >= 0)
         .join(numbered, on="sequence", suffix="_of_forward")
-        .filter(pl.col("start_of_forward") < pl.col("start"))
+        .filter(
+            # What one replay runs was captured at one moment: there the order of calls tells.
+            (pl.col("start_of_forward") < pl.col("start"))
+            | (
+                (pl.col("start_of_forward") == pl.col("start"))
+                & (pl.col("node_of_forward") < pl.col("node"))
+            )
+        )
         .sort("start_of_forward", "node_of_forward")
         .group_by("place", "forward_thread", "thread_of_forward")
         .agg(pl.col("node_of_forward").last())

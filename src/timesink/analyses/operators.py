@@ -31,7 +31,7 @@ from timesink.analyses.names import has_tensor_cores, is_eligible, tensor_core_u
 from timesink.model import intervals
 from timesink.model.arrays import sums_by
 from timesink.model.intervals import Flags, Ints
-from timesink.model.schema import BUSY_KINDS, CAPTURED_KINDS, KERNEL_KINDS
+from timesink.model.schema import BUSY_KINDS, KERNEL_KINDS
 from timesink.model.trace import Trace
 
 _LONGEST_LINE = 1 << 62
@@ -68,11 +68,9 @@ def node_times(trace: Trace) -> NodeTimes:
     device_self = _launched_time(forest, links, durations, busy)
     tensor_self = _launched_time(forest, links, durations, tensor)
     by_name = forest.named(is_eligible) & has_tensor_cores(trace)
-    # What was captured is not called at a replay: its place in time is none.
-    is_called = ~host_kinds(trace).among(*CAPTURED_KINDS)[forest.row]
     return NodeTimes(
-        host_total=np.where(is_called, forest.end - forest.start, 0),
-        host_self=np.where(is_called, _host_self(trace, forest, links), 0),
+        host_total=forest.end - forest.start,
+        host_self=_host_self(trace, forest, links),
         device_self=device_self,
         device_total=forest.subtree_sum(device_self),
         kernel_self=_launched_time(forest, links, durations, kernels),

@@ -1,8 +1,8 @@
 """A recording with the calls of its captures: at each replay those whose work it runs.
 
-The calls stand in the table `host`, as kinds of their own, inside the call that replays the graph,
-spread evenly over its time: their order and nesting mean something, their times do not.
-`device.captured_call` says which of them launched a piece of work.
+The calls stand in the table `host`, as kinds of their own, at the moment at which the call that
+replays the graph returns, and take no time: nobody makes them then.  `host.captured_caller` says
+how they lie in one another, `device.captured_call` which of them launched a piece of work.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from timesink.model.captures import (
 from timesink.model.graph_facts import CaptureFailure, CaptureUse, GraphFacts
 from timesink.model.health import HealthEntry, merge_entries
 from timesink.model.intervals import Flags, Ints
-from timesink.model.nesting import subtree_sizes
 from timesink.model.schema import DEVICE, HOST
 from timesink.model.trace import Trace
 
@@ -135,15 +134,11 @@ def _next_index(trace: Trace) -> int:
 
 
 class _Template(msgspec.Struct, frozen=True, eq=False):
-    """Calls of a capture whose work a replay runs, in pre-order, and where they begin and end."""
+    """Calls of a capture whose work a replay runs, callers before their callees."""
 
     calls: pl.DataFrame
-    enter: Ints
-    leave: Ints
-    """Places among all begins and ends, from 0."""
-    leaf_enter: Ints
-    leaf_leave: Ints
-    """The same among the innermost calls alone, for replays that took too short for the others."""
+    caller: Ints
+    """For each call the place of its caller, -1 for none."""
     of_work: Ints
     """For each piece of work of the replay: its call, -1 for none."""
 
@@ -166,25 +161,9 @@ def _template(capture: Capture, match: Match, around: frozenset[str]) -> _Templa
     calls = capture.calls[chosen]
     if not match.has_shapes:
         calls = calls.with_columns(pl.lit(None, pl.String).alias(name) for name in SHAPE_TEXTS)
-    outer = place[caller[chosen]]
-    depth = np.zeros(len(chosen), dtype=np.int64)
-    for row, above in enumerate(outer.tolist()):
-        depth[row] = depth[above] + 1 if above >= 0 else 0
-    size = subtree_sizes(depth, outer)
-    number = np.arange(len(chosen))
-    enter = 2 * number - depth
-    is_leaf = size == 1
-    leaves = np.append(0, np.cumsum(is_leaf))
-    itself = np.where(used, np.arange(len(parent)), caller) if len(parent) else parent
+    itself = np.where(used, np.arange(len(parent)), caller)
     of_work = np.where(of_work >= 0, place[itself[of_work]], _NOBODY)
-    return _Template(
-        calls,
-        enter,
-        enter + 2 * size - 1,
-        leaves[number],
-        leaves[number + size],
-        of_work,
-    )
+    return _Template(calls, place[caller[chosen]], of_work)
 
 
 def _nearest_used(parent: Ints, used: Flags) -> Ints:
@@ -238,27 +217,13 @@ def _expanded(
     first_index: int,
 ) -> tuple[pl.DataFrame, list[tuple[int, Ints]]]:
     """The calls of a template at each of its replays, and the indices of those of their work."""
-    many = template.calls.height
-    call = replays.call[np.array(members)]
-    launch = host[call]
-    begin, length = launch["ts_ns"].to_numpy(), launch["dur_ns"].to_numpy()
-    borders, leaves = 2 * many, int(template.leaf_leave.max(initial=0))
-    start = np.zeros((len(members), many), dtype=np.int64)
-    end = np.zeros_like(start)
-    roomy = length - 2 >= borders
-    tight = ~roomy & (length - 2 >= leaves)
-    for rows, enter, leave, slots in (
-        (roomy, template.enter, template.leave, borders),
-        (tight, template.leaf_enter, template.leaf_leave, leaves),
-    ):
-        room = (length[rows] - 2)[:, None]
-        start[rows] = begin[rows][:, None] + 1 + enter[None, :] * room // max(slots, 1)
-        end[rows] = begin[rows][:, None] + 1 + leave[None, :] * room // max(slots, 1)
-    kept = np.flatnonzero(roomy | tight)
-    copies = len(kept)
-    repeated = np.tile(np.arange(many), copies)
-    of_launch = np.repeat(kept, many)
-    calls = template.calls[repeated]
+    many, copies = template.calls.height, len(members)
+    launch = host[replays.call[np.array(members)]]
+    returned = (launch["ts_ns"] + launch["dur_ns"]).to_numpy()
+    of_launch = np.repeat(np.arange(copies), many)
+    calls = template.calls[np.tile(np.arange(many), copies)]
+    first = first_index + many * np.arange(copies)
+    caller = np.where(template.caller >= 0, template.caller + first[:, None], _NOBODY).ravel()
     columns: Mapping[str, Any] = {
         "index": np.arange(first_index, first_index + many * copies),
         "kind": calls["kind"].replace_strict(_KINDS, return_dtype=pl.String),
@@ -266,8 +231,9 @@ def _expanded(
         "name": calls["name"],
         "pid": launch["pid"][of_launch],
         "tid": launch["tid"][of_launch],
-        "ts_ns": start[kept].ravel(),
-        "dur_ns": (end - start)[kept].ravel(),
+        "ts_ns": returned[of_launch],
+        "dur_ns": np.zeros(many * copies, dtype=np.int64),
+        "captured_caller": pl.Series(caller).set(pl.Series(caller < 0), None),
         **{name: calls[name] for name in (*CALL_TEXTS, *CALL_NUMBERS)},
     }
     rows = pl.DataFrame(
@@ -278,16 +244,8 @@ def _expanded(
             for name, dtype in HOST.schema.items()
         ]
     )
-    work = [
-        (
-            members[member],
-            np.where(
-                template.of_work >= 0, first_index + number * many + template.of_work, _NOBODY
-            ),
-        )
-        for number, member in enumerate(kept.tolist())
-    ]
-    return rows, work
+    of_work = np.where(template.of_work >= 0, template.of_work + first[:, None], _NOBODY)
+    return rows, list(zip(members, of_work, strict=True))
 
 
 def _health(replays: Replays, matches: Matches, named: Ints) -> list[HealthEntry]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
+import polars as pl
 
 from timesink.model.arrays import run_slices
 from timesink.model.intervals import Flags, Ints
+from timesink.model.schema import CAPTURED_KINDS
 
 # Order and nesting of calls by their times alone.
 #
@@ -148,3 +150,69 @@ def enclosing_calls(nodes: Nodes, parent: Nodes, wanted: Flags) -> Nodes:
         holders[climbing] = parent[holders[climbing]]
         climbing = climbing[holders[climbing] >= 0]
     return holders
+
+
+_ROOM_BITS = 20
+"""Between two moments of a recording a million borders of captured calls find room."""
+
+
+class NestingTimes(NamedTuple):
+    """Starts and ends that say how calls lie in one another, not when they were made."""
+
+    start: Ints
+    end: Ints
+    moments: Ints
+    """The times they stand for."""
+
+    def recorded(self, times: Ints) -> Ints:
+        """What some of these times stand for."""
+        return self.moments[times >> _ROOM_BITS]
+
+
+def nesting_times(host: pl.DataFrame) -> NestingTimes | None:
+    """Starts and ends of host calls to nest them by, where some were captured; else None.
+
+    Captured calls take no time, so their callers say how they lie in one another; all those of a
+    replay lie right before the end of the call that replays them.
+
+    >>> from timesink.model.schema import HOST
+    >>> columns = {"index": [7, 8], "ts_ns": [5, 5], "dur_ns": [0, 0], "captured_caller": [None, 7]}
+    >>> kinds = pl.Series(["captured_module", "captured_operator"], dtype=HOST.schema["kind"])
+    >>> start, end, _ = nesting_times(pl.DataFrame(columns).with_columns(kind=kinds))
+    >>> bool(start[0] < start[1] < end[1] < end[0])
+    True
+    """
+    is_captured = host["kind"].is_in(CAPTURED_KINDS).to_numpy()
+    rows = np.flatnonzero(is_captured)
+    if not len(rows):
+        return None
+    start = host["ts_ns"].to_numpy()
+    end = start + host["dur_ns"].to_numpy()
+    moments = np.unique(np.concatenate([start, end]))
+    # Ranks instead of times: no recording has more than 2^43 of them.
+    start, end = (np.searchsorted(moments, side) << _ROOM_BITS for side in (start, end))
+    order = rows[np.argsort(host["index"].to_numpy()[rows], kind="stable")]
+    index = host["index"].cast(pl.Int64).to_numpy()[order]
+    caller = host["captured_caller"].fill_null(-1).to_numpy()[order]
+    place = np.searchsorted(index, caller)
+    parent = np.where(caller >= 0, place, -1)
+    depth = np.zeros(len(order), dtype=np.int64)
+    # Callers come first, so each pass settles one level.
+    pending = np.flatnonzero(parent >= 0)
+    while len(pending):
+        above = depth[parent[pending]] + 1
+        changed = above != depth[pending]
+        depth[pending] = above
+        pending = pending[changed]
+    size = subtree_sizes(depth, parent)
+    # Of all captured calls that return at one moment, the place of each border among theirs.
+    moment = start[order]
+    new_moment = np.append(True, moment[1:] != moment[:-1])
+    first = np.maximum.accumulate(np.where(new_moment, np.arange(len(order)), 0))
+    number = np.arange(len(order)) - first
+    enter = 2 * number - depth
+    leave = enter + 2 * size - 1
+    room = 1 << _ROOM_BITS
+    start[order] = moment - room + 1 + np.minimum(enter, room - 2)
+    end[order] = moment - room + 1 + np.minimum(leave, room - 2)
+    return NestingTimes(start, end, moments)
