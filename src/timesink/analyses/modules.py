@@ -168,6 +168,7 @@ SCHEMA: dict[str, pl.DataType] = {
     **dict.fromkeys(("device_self_ns", "device_with_operators_ns"), pl.Int64()),
     **dict.fromkeys(("backward_host_ns", "backward_device_ns"), pl.Int64()),
     "avg_duration_ns": pl.Float64(),
+    "captured_pct": pl.Float64(),
 }
 
 
@@ -199,7 +200,12 @@ def module_table(trace: Trace) -> pl.DataFrame:
             }
         )
         .join(_layout(modules.outer, modules.name, modules.first_start), on="row")
-        .with_columns(avg_duration_ns=total / pl.col("occurrences"))
+        .with_columns(
+            avg_duration_ns=total / pl.col("occurrences"),
+            captured_pct=pl.when(on_device).then(
+                100 * pl.col("captured_ns") / pl.col("device_total_ns")
+            ),
+        )
         .sort("id")
         .select(pl.col(name).cast(dtype) for name, dtype in SCHEMA.items())
     )
@@ -310,6 +316,7 @@ def _values(trace: Trace) -> dict[str, Ints]:
         "host_self_ns": times.host_self,
         "device_total_ns": times.device_total,
         "device_self_ns": times.device_self,
+        "captured_ns": times.captured_total,
         "device_with_operators_ns": times.device_self
         + sums_by(caller, times.device_total[operators], len(forest)),
         "backward_host_ns": backward(times.host_total),

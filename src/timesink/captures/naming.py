@@ -75,7 +75,9 @@ def with_captured_calls(
             named[where] = indices
         next_index += rows.height
     health = _health(replays, matches, named)
-    trace = _with_facts(trace, replace(facts, captures=_uses(captures, matches, replays, named)))
+    found = tuple(_NOBODY if match is None else match.capture for match in matches.of_replay)
+    uses = _uses(captures, matches, replays, named)
+    trace = _with_facts(trace, replace(facts, captures=uses, of_replay=found))
     calls = pl.concat([host, *frames]) if frames else host
     captured = pl.Series("captured_call", named, dtype=pl.Int64)
     device = (

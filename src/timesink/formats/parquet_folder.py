@@ -153,4 +153,5 @@ def _graph_facts(fields: dict[str, Any]) -> GraphFacts:
     return GraphFacts(
         tuple(CaptureUse(**use) for use in fields["captures"]),
         tuple(CaptureFailure(**failure) for failure in fields["failures"]),
+        tuple(map(int, fields["of_replay"])),
     )

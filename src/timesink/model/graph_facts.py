@@ -39,3 +39,5 @@ class GraphFacts:
 
     captures: tuple[CaptureUse, ...] = ()
     failures: tuple[CaptureFailure, ...] = ()
+    of_replay: tuple[int, ...] = ()
+    """For each replay, in the order of their calls, the place among `captures`; -1 for none."""

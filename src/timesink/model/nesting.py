@@ -166,7 +166,7 @@ class NestingTimes(NamedTuple):
 
     def recorded(self, times: Ints) -> Ints:
         """What some of these times stand for."""
-        return self.moments[times >> _ROOM_BITS]
+        return np.asarray(self.moments[times >> _ROOM_BITS])
 
 
 def nesting_times(host: pl.DataFrame) -> NestingTimes | None:

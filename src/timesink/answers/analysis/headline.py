@@ -534,7 +534,7 @@ _LINKS = "keep the ids that link launches to device work (correlation, External 
 _TRY = {
     NO_FORMULA: "--formulas FILE says what operators of your own do",
     NO_SHAPES: "record shapes: record_shapes=True",
-    NO_CALL: "graphs hide their operators: record without them",
+    NO_CALL: "name the captures of the graphs with --capture, or an eager run with --names-from",
 }
 
 

@@ -18,6 +18,7 @@ from timesink.analyses.memory_curve import (
 )
 from timesink.analyses.ranks.rank_set import RankSet
 from timesink.analyses.work.efficiency import Efficiency
+from timesink.answers.analysis.graphs import capture_note
 from timesink.answers.analysis.report import BOTH_CLOCKS, RECORDED, Analysis, whole_of
 from timesink.answers.analysis.sections import CURVE_POINTS, absence
 from timesink.answers.tables import ViewTable, sentence
@@ -193,10 +194,12 @@ _BY_OPERATORS = "operator"
 def operators_section(run: Analysed) -> SectionResult:
     """The table of operators; work that others launched is told where there is any."""
     sites = run.analysis.table("launch-sites")
-    operators = run.table("operators")
+    note = capture_note(run.trace)
+    operators = replace(run.table("operators"), rest=note)
     tables = [operators]
     if run.brief:
-        tables = [replace(operators, rest=_not_by_operators(run.analysis))]
+        rest = "; ".join(filter(None, (_not_by_operators(run.analysis), note)))
+        tables = [replace(operators, rest=rest)]
     elif sites["site"].to_list() not in ([], [_BY_OPERATORS]):
         tables.append(run.table("launch-sites"))
     if not any(table.rows for table in tables):
@@ -236,11 +239,13 @@ def modules_section(run: Analysed) -> SectionResult:
     if run.brief:
         time = "device_total_ns" if frame["device_total_ns"].sum() else "host_total_ns"
         ordered = frame.sort(time, descending=True, maintain_order=True)
-        return blocks.Section("modules", "Modules", (run.table("modules", ordered),))
+        table = replace(run.table("modules", ordered), rest=capture_note(run.trace))
+        return blocks.Section("modules", "Modules", (table,))
     side = "device" if frame["device_total_ns"].sum() else "host"
     tree = icicle(frame, "modules", side)
     lead = _left_out(frame, tree, "modules")
-    return blocks.Section("modules", "Modules", (tree, run.table("modules")), lead)
+    table = replace(run.table("modules"), rest=capture_note(run.trace))
+    return blocks.Section("modules", "Modules", (tree, table), lead)
 
 
 def python_section(run: Analysed) -> SectionResult:
