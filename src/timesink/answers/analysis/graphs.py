@@ -7,7 +7,7 @@ from timesink.model import units
 from timesink.model.trace import Trace
 
 _MAX_SOURCES = 2
-HOW_TO_NAME = "--capture names their captures, --names-from a recording of the program run eagerly"
+HOW_TO_NAME = "name captures with --capture, or an eager run of the program with --names-from"
 
 
 def capture_note(trace: Trace) -> str:
@@ -25,6 +25,17 @@ def capture_note(trace: Trace) -> str:
     return _named(work) if work.named_ns else _unnamed(work)
 
 
+def has_capture(trace: Trace) -> bool:
+    """Whether any replayed work has names from a capture, or nothing is replayed.
+
+    >>> import timesink
+    >>> has_capture(timesink.open(timesink.sample()))
+    True
+    """
+    work = replayed_work(trace)
+    return work is None or work.named_ns > 0
+
+
 def _named(work: ReplayedWork) -> str:
     """The matched share, and its source."""
     share = units.share(work.named_ns, work.replayed_ns)
@@ -39,6 +50,5 @@ def _unnamed(work: ReplayedWork) -> str:
     share = units.share(work.replayed_ns, work.device_ns)
     length = units.brief_ns(work.replayed_ns)
     many = units.count_noun(work.graphs, "graphs")
-    return (
-        f"{share} of device work ({length}) was replayed by {many} without a capture: {HOW_TO_NAME}"
-    )
+    replayed = f"{share} of device work ({length}) was replayed by {many}"
+    return f"{replayed}, and no capture says what launched it: {HOW_TO_NAME}"

@@ -18,7 +18,7 @@ from timesink.analyses.memory_curve import (
 )
 from timesink.analyses.ranks.rank_set import RankSet
 from timesink.analyses.work.efficiency import Efficiency
-from timesink.answers.analysis.graphs import capture_note
+from timesink.answers.analysis.graphs import capture_note, has_capture
 from timesink.answers.analysis.report import BOTH_CLOCKS, RECORDED, Analysis, whole_of
 from timesink.answers.analysis.sections import CURVE_POINTS, absence
 from timesink.answers.tables import ViewTable, sentence
@@ -198,7 +198,9 @@ def operators_section(run: Analysed) -> SectionResult:
     operators = replace(run.table("operators"), rest=note)
     tables = [operators]
     if run.brief:
-        rest = "; ".join(filter(None, (_not_by_operators(run.analysis), note)))
+        # Of graphs without names one sentence says enough.
+        unlaunched = _not_by_operators(run.analysis) if has_capture(run.trace) else ""
+        rest = "; ".join(filter(None, (unlaunched, note)))
         tables = [replace(operators, rest=rest)]
     elif sites["site"].to_list() not in ([], [_BY_OPERATORS]):
         tables.append(run.table("launch-sites"))
