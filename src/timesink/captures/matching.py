@@ -7,7 +7,9 @@ so then all of it has to.  What does not fit is left alone.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from itertools import permutations
 from typing import NamedTuple
 
 import msgspec
@@ -51,14 +53,25 @@ def match_replays(replays: Replays, captures: Sequence[Capture]) -> Matches:
     variants, variant_of = _variants(replays)
     fits = [_fits(replays.work[replays.places(first)], captures) for first in variants]
     chosen, is_sure = _choose([fits[variant] for variant in variant_of.tolist()], captures)
-    has_shapes = [_agree_on_shapes(fit, captures) for fit in fits]
+    has_shapes = _shapes_hold(fits, captures)
     found: list[Match | None] = []
     for variant, capture in zip(variant_of.tolist(), chosen, strict=True):
         if capture < 0:
             found.append(None)
             continue
-        found.append(Match(capture, fits[variant][capture], has_shapes[variant]))
+        found.append(Match(capture, fits[variant][capture].node, has_shapes[variant]))
     return Matches(found, int((~is_sure).sum()))
+
+
+class Fit(NamedTuple):
+    """How a capture fits a replay."""
+
+    node: Ints
+    """For each piece of work of the replay: the node of the capture; -1 for none."""
+    share: float
+    """The part of both that matches; 0 where it is too small to be of this graph."""
+    alike: float | None
+    """The part of the matched kernels with the geometry of their nodes; None where unknown."""
 
 
 def _variants(replays: Replays) -> tuple[list[int], Ints]:
@@ -81,52 +94,111 @@ def _variants(replays: Replays) -> tuple[list[int], Ints]:
 # -- one replay and one capture --------------------------------------------------------------------
 
 
-def _fits(work: pl.DataFrame, captures: Sequence[Capture]) -> dict[int, Ints]:
-    """The captures that fit a replay best, with the node of each piece of its work."""
-    best: dict[int, Ints] = {}
+def _fits(work: pl.DataFrame, captures: Sequence[Capture]) -> dict[int, Fit]:
+    """The captures that fit a replay best, by their places."""
+    best: dict[int, Fit] = {}
     score = (0.0, 0.0)
     for place, capture in enumerate(captures):
-        node, capture_score = fit_of(work, capture)
-        if capture_score[0] <= 0 or capture_score < score:
+        fit = fit_of(work, capture)
+        if fit is None:
             continue
+        capture_score = (fit.share, fit.alike or 0.0)
         if capture_score > score:
             best, score = {}, capture_score
-        best[place] = node
+        if capture_score == score:
+            best[place] = fit
     return best
 
 
-def fit_of(work: pl.DataFrame, capture: Capture) -> tuple[Ints, tuple[float, float]]:
-    """The node of each piece of work, -1 for none, and how well the capture fits.
+def fit_of(work: pl.DataFrame, capture: Capture) -> Fit | None:
+    """How a capture fits the work of a replay; None where it is of another graph.
 
-    That is the part of both that matches, 0 where it is too small to be of this graph, then the
-    part of the matched work that has the geometry of its node.
+    >>> from timesink.model.captures import capture_of
+    >>> calls = {"parent": [-1, -1], "name": ["aten::mm", "aten::add"]}
+    >>> nodes = {"call": [0, 1], "kernel": ["gemm", "add"]}
+    >>> capture = capture_of("a.json", "", calls, nodes)
+    >>> replayed = capture.nodes[::-1]
+    >>> fit_of(capture.nodes, capture).node.tolist(), fit_of(replayed, capture).node.tolist()
+    ([0, 1], [1, 0])
     """
+    first = 0
     nodes = capture.nodes
-    nothing = np.full(work.height, _NOBODY, dtype=np.int64), (0.0, 0.0)
     if not work.height or not nodes.height:
-        return nothing
+        return None
     if capture.is_eager:
-        nodes = nodes[_window(work, nodes)]
-    left, right, is_exact = _symbols(work, nodes)
-    if is_exact and not np.array_equal(left, right):
-        return nothing
-    ours, theirs = common_subsequence(left, right)
-    node = np.full(work.height, _NOBODY, dtype=np.int64)
-    node[ours] = theirs
-    _fill_leftovers(node, left, right)
-    node[_is_unsure(work, capture, node, left)] = _NOBODY
-    matched = node >= 0
-    both = work.height + (work.height if capture.is_eager else nodes.height)
-    share = 2 * int(matched.sum()) / both
+        window = _window(work, nodes)
+        first, nodes = window.start, nodes[window]
+    left, right, is_bare = _symbols(work, nodes)
+    node = _by_number(work, nodes)
+    if node is None and is_bare:
+        if not np.array_equal(left, right):
+            return None
+        node = np.arange(work.height)
+        node[_is_unsure(work, capture, node, left)] = _NOBODY
+    if node is None:
+        node = _by_stream(work, nodes, left, right)
+    if node is None:
+        node = _by_order(left, right)
+        node[_is_unsure(work, capture, np.where(node >= 0, node + first, _NOBODY), left)] = _NOBODY
+    rows = np.flatnonzero(node >= 0)
+    both = 2 * work.height if capture.is_eager else work.height + nodes.height
+    share = 2 * len(rows) / both
     least = MatchingLimits.min_eager_share if capture.is_eager else MatchingLimits.min_fit
     if share < least:
-        return nothing
-    rows = np.flatnonzero(matched)
+        return None
     alike = _same_geometry(work[rows], nodes[node[rows]])
-    if capture.is_eager:
-        first = int(_window(work, capture.nodes).start or 0)
-        node = np.where(matched, node + first, _NOBODY)
-    return node, (share, alike)
+    return Fit(np.where(node >= 0, node + first, _NOBODY), share, alike)
+
+
+def _by_order(left: Ints, right: Ints) -> Ints:
+    """The node of each piece of work by a longest common subsequence; -1 for none."""
+    node = np.full(len(left), _NOBODY, dtype=np.int64)
+    ours, theirs = common_subsequence(left, right)
+    node[ours] = theirs
+    _fill_leftovers(node, left, right)
+    return node
+
+
+def _by_number(work: pl.DataFrame, nodes: pl.DataFrame) -> Ints | None:
+    """The same by the numbers of nodes; None where they are not known, or not of this graph."""
+    if work["node_id"].null_count() or nodes["node_id"].null_count():
+        return None
+    numbers = nodes["node_id"].to_list()
+    place = {number: row for row, number in enumerate(numbers)}
+    if len(place) < len(numbers) or not place.keys() >= set(work["node_id"].to_list()):
+        return None
+    return np.array([place[number] for number in work["node_id"].to_list()], dtype=np.int64)
+
+
+_MAX_STREAMS = 6
+"""Ways to assign so many streams are tried, 720."""
+
+
+def _by_stream(work: pl.DataFrame, nodes: pl.DataFrame, left: Ints, right: Ints) -> Ints | None:
+    """The same stream by stream, where one assignment of streams fits better than all others.
+
+    None where streams are not known, or are not those of the capture.
+    """
+    if work["stream"].null_count() or nodes["stream"].null_count():
+        return None
+    mine, its = (frame["stream"].rank("dense").to_numpy() for frame in (work, nodes))
+    many = int(mine.max())
+    if not 1 < many <= _MAX_STREAMS or int(its.max()) != many:
+        return None
+    rows = [np.flatnonzero(mine == stream) for stream in range(1, many + 1)]
+    places = [np.flatnonzero(its == stream) for stream in range(1, many + 1)]
+    pairs = [[common_subsequence(left[row], right[place]) for place in places] for row in rows]
+    totals = sorted(
+        (sum(len(pairs[a][b][0]) for a, b in enumerate(order)), order)
+        for order in permutations(range(many))
+    )
+    if totals[-1][0] == totals[-2][0]:
+        return None
+    node = np.full(len(left), _NOBODY, dtype=np.int64)
+    for stream, other in enumerate(totals[-1][1]):
+        ours, theirs = pairs[stream][other]
+        node[rows[stream][ours]] = places[other][theirs]
+    return node
 
 
 def _symbols(work: pl.DataFrame, nodes: pl.DataFrame) -> tuple[Ints, Ints, bool]:
@@ -207,11 +279,11 @@ def call_chains(capture: Capture) -> Ints:
     return np.array([*chain, _NOBODY], dtype=np.int64)
 
 
-def _same_geometry(work: pl.DataFrame, nodes: pl.DataFrame) -> float:
+def _same_geometry(work: pl.DataFrame, nodes: pl.DataFrame) -> float | None:
     """The part of kernels that have the geometry of their nodes, of those whose both is known."""
     known = work["grid_x"].is_not_null() & nodes["grid_x"].is_not_null()
     if not known.any():
-        return 0.0
+        return None
     equal = pl.Series([True] * work.height)
     for name in GEOMETRY:
         equal &= work[name].eq_missing(nodes[name])
@@ -254,9 +326,7 @@ def _words(symbols: Ints) -> Ints:
 # -- which of several captures ---------------------------------------------------------------------
 
 
-def _choose(
-    fits: Sequence[dict[int, Ints]], captures: Sequence[Capture]
-) -> tuple[list[int], Flags]:
+def _choose(fits: Sequence[dict[int, Fit]], captures: Sequence[Capture]) -> tuple[list[int], Flags]:
     """The capture of each replay, -1 for none, and whether none with other calls fits as well.
 
     The fewest jumps in the order of the captures decide between equals (Viterbi).
@@ -279,7 +349,7 @@ def _choose(
     return chosen, is_sure
 
 
-def _costs(fits: Sequence[dict[int, Ints]], step: int) -> list[dict[int, int]]:
+def _costs(fits: Sequence[dict[int, Fit]], step: int) -> list[dict[int, int]]:
     """For each replay and capture the fewest jumps up to there; replays without any are skipped."""
     costs: list[dict[int, int]] = []
     before: dict[int, int] = {}
@@ -300,9 +370,25 @@ def _chain_key(capture: Capture) -> int:
     return hash((*hashes, capture.nodes["call"].to_numpy().tobytes()))
 
 
-def _agree_on_shapes(fit: dict[int, Ints], captures: Sequence[Capture]) -> bool:
-    """Whether the captures that fit have the same shapes, or there is but one."""
-    if len(fit) < 2:
-        return True
-    shapes = [captures[place].calls.select(SHAPE_TEXTS).hash_rows(5).to_numpy() for place in fit]
+def _shapes_hold(fits: Sequence[dict[int, Fit]], captures: Sequence[Capture]) -> list[bool]:
+    """Whether shapes of the captures are those of the replays, for each distinct replay.
+
+    The same calls may have been captured for several sizes of a batch.  Then geometry has to be
+    that of the capture; where it is not known, no other replay may fit the capture as well, and no
+    other capture with other shapes the replay.
+    """
+    often = Counter(place for fit in fits for place in fit)
+    return [
+        all(
+            fit.alike == 1.0 if fit.alike is not None else often[place] == 1
+            for place, fit in variant.items()
+        )
+        and _agree_on_shapes(list(variant), captures)
+        for variant in fits
+    ]
+
+
+def _agree_on_shapes(places: Sequence[int], captures: Sequence[Capture]) -> bool:
+    """Whether some captures have the same shapes."""
+    shapes = [captures[place].calls.select(SHAPE_TEXTS).hash_rows(5).to_numpy() for place in places]
     return all(np.array_equal(shapes[0], other) for other in shapes[1:])
