@@ -36,7 +36,7 @@ Int = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 Triple = tuple[Int, Int, Int]
 
 
-class _Calls(msgspec.Struct, frozen=True):
+class _CallColumns(msgspec.Struct, frozen=True):
     parent: list[Int]
     name: list[str]
     kind: list[str] = []
@@ -52,7 +52,7 @@ class _Calls(msgspec.Struct, frozen=True):
     python_module_id: list[Int | None] = []
 
 
-class _Nodes(msgspec.Struct, frozen=True):
+class _NodeColumns(msgspec.Struct, frozen=True):
     call: list[Int]
     kind: list[str] = []
     kernel: list[str | None] = []
@@ -62,24 +62,24 @@ class _Nodes(msgspec.Struct, frozen=True):
     node_id: list[Int | None] = []
 
 
-class _Graph(msgspec.Struct, frozen=True):
-    calls: _Calls
-    nodes: _Nodes
+class _GraphColumns(msgspec.Struct, frozen=True):
+    calls: _CallColumns
+    nodes: _NodeColumns
     label: str = ""
     batch_size: Int | None = None
     memory_bytes: Int | None = None
 
 
-class _Failure(msgspec.Struct, frozen=True):
+class _FailureRow(msgspec.Struct, frozen=True):
     reason: str
     place: str = ""
     times: Int = 1
 
 
-class _File(msgspec.Struct, frozen=True):
+class _CapturesContent(msgspec.Struct, frozen=True):
     schema: str
-    graphs: list[_Graph]
-    failures: list[_Failure] = []
+    graphs: list[_GraphColumns]
+    failures: list[_FailureRow] = []
 
 
 def read_captures(path: Path) -> tuple[list[Capture], list[CaptureFailure]]:
@@ -95,7 +95,7 @@ def read_captures(path: Path) -> tuple[list[Capture], list[CaptureFailure]]:
     (['aten::mm'], 2)
     """
     content = joined_blocks(open_source(path).blocks(), path, most_bytes=MAX_BYTES)
-    file: _File = decode_small_json(content, path, _HINT, _File)
+    file: _CapturesContent = decode_small_json(content, path, _HINT, _CapturesContent)
     if file.schema != SCHEMA:
         raise DamagedError(path, f"schema {file.schema!r}, and {SCHEMA} is known here", _HINT)
     if len(file.graphs) > MAX_GRAPHS:
@@ -105,7 +105,7 @@ def read_captures(path: Path) -> tuple[list[Capture], list[CaptureFailure]]:
     return captures, failures
 
 
-def _capture(graph: _Graph, path: Path, number: int) -> Capture:
+def _capture(graph: _GraphColumns, path: Path, number: int) -> Capture:
     calls, nodes, label = graph.calls, graph.nodes, graph.label
     rows, work = len(calls.parent), len(nodes.call)
     for columns, height in ((calls, rows), (nodes, work)):
