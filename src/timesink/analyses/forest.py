@@ -266,6 +266,7 @@ def _roles(trace: Trace) -> NDArray[np.int8]:
         "module": np.full(len(by_name), MODULE),
         "captured_operator": np.where(by_name == COLLECTIVE, OPERATOR, by_name),
         "captured_module": np.full(len(by_name), MODULE),
+        "captured_annotation": np.where(_IS_BARE[by_name], NOT_A_NODE, by_name),
     }
     role_of = np.full((len(HOST_KINDS), len(by_name)), NOT_A_NODE, dtype=np.int8)
     for kind, roles in of_kind.items():

@@ -25,7 +25,7 @@ from timesink.model.captures import (
 from timesink.model.intervals import Flags, Ints
 from timesink.model.launches import LAUNCH_KINDS, match_launches
 from timesink.model.nesting import nest_calls, pre_order
-from timesink.model.schema import BUSY_KINDS
+from timesink.model.schema import BUSY_KINDS, CAPTURED_KINDS
 from timesink.model.trace import Trace
 from timesink.model.vendors import (
     begins_capture,
@@ -34,7 +34,7 @@ from timesink.model.vendors import (
     launches_work,
 )
 
-_NAMED = ("operator", "module", "captured_operator", "captured_module")
+_NAMED = ("operator", "module", "annotation", *CAPTURED_KINDS)
 _FRAMES = ("python_function", "module")
 _NESTED = (*_NAMED, "python_function")
 _COPIES = {"memcpy": "memcpy", "copy": "memcpy", "memset": "memset"}
@@ -72,7 +72,7 @@ def captures_in(trace: Trace, source: str, label: str = "") -> list[Capture]:
             continue
         tree = tree or _Tree(host)
         rows = dead[inside]
-        calls, node_call = tree.calls_around(rows)
+        calls, node_call = tree.calls_around(rows, stretch.start_ns)
         nodes = _nodes(host[rows], node_call)
         captures.append(Capture(source, stretch.label, calls, nodes))
     return captures
@@ -227,11 +227,21 @@ class _Tree:
         self._parent = nest.parent
         names = kinds.gather(self._row)
         self._is_named = names.is_in(_NAMED).to_numpy()
+        self._is_annotation = names.str.ends_with("annotation").to_numpy()
         self._is_frame = names.is_in(_FRAMES).to_numpy()
-        self._is_operator = self._is_named & ~self._is_frame
+        self._is_operator = names.str.ends_with("operator").to_numpy()
 
-    def calls_around(self, launches: Ints) -> tuple[pl.DataFrame, Ints]:
-        """Operators and modules around launches, and for each launch the innermost; -1 for none."""
+    def calls_around(
+        self, launches: Ints, begin_ns: int | None = None
+    ) -> tuple[pl.DataFrame, Ints]:
+        """Operators and modules around launches, and for each launch the innermost; -1 for none.
+
+        Ranges that the program marks count where they begin after `begin_ns`: others frame the
+        capture, or a step of an eager run.
+        """
+        begun = self._start[self._row]
+        is_outer = np.ones(len(begun), np.bool_) if begin_ns is None else begun < begin_ns
+        is_named = self._is_named & ~(self._is_annotation & is_outer)
         innermost = self._innermost(launches)
         wanted = np.zeros(len(self._row), dtype=np.bool_)
         climbing = innermost[innermost >= 0]
@@ -240,20 +250,24 @@ class _Tree:
             wanted[climbing] = True
             climbing = self._parent[climbing]
             climbing = climbing[climbing >= 0]
-        chosen = np.flatnonzero(wanted & self._is_named)
+        chosen = np.flatnonzero(wanted & is_named)
         place = np.full(len(self._row) + 1, -1, dtype=np.int64)
         place[chosen] = np.arange(len(chosen))
         rows = self._row[chosen]
-        parent = place[self._named_caller(self._parent[chosen])]
+        parent = place[self._caller_among(is_named, self._parent[chosen])]
         calls = self._host[rows].select(
             pl.Series("parent", parent),
-            pl.Series("kind", np.where(self._is_operator[chosen], "operator", "module")),
+            pl.Series("kind", self._kinds_of(chosen)),
             pl.col("name").cast(pl.String).fill_null(""),
             *(pl.col(name).cast(pl.String) for name in CALL_TEXTS if name != "call_stack"),
             pl.Series("call_stack", self._stacks(chosen), dtype=pl.String),
             *CALL_NUMBERS,
         )
-        return calls.select(*CALLS), place[self._named_caller(innermost)]
+        return calls.select(*CALLS), place[self._caller_among(is_named, innermost)]
+
+    def _kinds_of(self, chosen: Ints) -> list[str]:
+        kinds = self._host["kind"].cast(pl.String).gather(self._row[chosen])
+        return kinds.str.strip_prefix("captured_").to_list()
 
     def _innermost(self, launches: Ints) -> Ints:
         """The innermost call around each launch, a place in the tree; -1 for none."""
@@ -271,12 +285,12 @@ class _Tree:
             climbing = climbing[found[climbing] >= 0]
         return found
 
-    def _named_caller(self, places: Ints) -> Ints:
-        """Each place itself or its nearest caller that is an operator or a module; else -1."""
+    def _caller_among(self, wanted: Flags, places: Ints) -> Ints:
+        """Each place itself or its nearest caller that is wanted; else -1."""
         found = places.copy()
         climbing = np.flatnonzero(found >= 0)
         while len(climbing):
-            climbing = climbing[~self._is_named[found[climbing]]]
+            climbing = climbing[~wanted[found[climbing]]]
             found[climbing] = self._parent[found[climbing]]
             climbing = climbing[found[climbing] >= 0]
         return found

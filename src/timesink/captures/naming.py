@@ -19,6 +19,7 @@ import polars as pl
 from timesink.captures.matching import Match, Matches, match_replays
 from timesink.captures.replays import Replays, find_replays
 from timesink.model.captures import (
+    CALL_KINDS,
     CALL_NUMBERS,
     CALL_TEXTS,
     SHAPE_TEXTS,
@@ -33,7 +34,7 @@ from timesink.model.trace import Trace
 _NOBODY = -1
 _CATEGORY = "from capture"
 """What `host.category` says of calls that were not recorded at the replay."""
-_KINDS = {"operator": "captured_operator", "module": "captured_module"}
+_KINDS = {kind: f"captured_{kind}" for kind in CALL_KINDS}
 
 
 def with_captured_calls(

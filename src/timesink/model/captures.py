@@ -20,7 +20,7 @@ CALL_TEXTS = (
 SHAPE_TEXTS = CALL_TEXTS[:4]
 """Those that depend on the size of a batch."""
 CALL_NUMBERS = ("sequence_number", "fwd_thread_id", "flop", "python_module_id")
-CALL_KINDS = ("operator", "module")
+CALL_KINDS = ("operator", "module", "annotation")
 NODE_KINDS = ("kernel", "memcpy", "memset", "other")
 GEOMETRY = ("grid_x", "grid_y", "grid_z", "block_x", "block_y", "block_z")
 

@@ -55,6 +55,7 @@ _SORT_OF_KIND = {
     "annotation": ANNOTATION,
     "module": MODULE,
     "captured_module": MODULE,
+    "captured_annotation": ANNOTATION,
     "runtime": RUNTIME,
     "driver": RUNTIME,
 }
