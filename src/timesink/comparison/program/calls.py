@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from dataclasses import replace as replace_fields
 from functools import cached_property
 from typing import Any
 
@@ -123,6 +124,8 @@ class Program:
     """Whether shapes were recorded."""
     vendor: str = ""
     """Who made the device."""
+    captured: bool = False
+    """Whether calls of captured graphs are among these: only those that launched something."""
 
     @cached_property
     def cycles(self) -> list[int]:
@@ -138,12 +141,27 @@ class Program:
         while below.height and not dropped.issuperset(below["site"]):
             dropped.update(below["site"])
             below = self.sites.filter(pl.col("parent").is_in(dropped))
+        return self._less(dropped)
+
+    def launching(self) -> Program:
+        """The program less the operators, ranges and modules in which nothing is launched."""
+        sites = self.sites.select("site", "parent", "sort")
+        remains = set(sites.filter(pl.col("sort") >= RUNTIME)["site"])
+        above = remains
+        while above:
+            around = sites.filter(pl.col("site").is_in(above))["parent"]
+            above = set(around) - remains
+            remains = remains | above
+        return self._less(set(sites["site"]) - remains)
+
+    def _less(self, dropped: set[int]) -> Program:
+        """The program without some sites; all below these are among them."""
         remains = ~pl.col("site").is_in(dropped)
         rows = self.nodes.select(remains).to_series().to_numpy()
         place = np.append(places_among(rows), -1)
         nodes = self.nodes.with_columns(parent=pl.Series(place[self.nodes["parent"].to_numpy()]))
         sites, counts = self.sites.filter(remains), self.counts.filter(remains)
-        return Program(sites, counts, nodes.filter(remains), self.host, self.typed, self.vendor)
+        return replace_fields(self, sites=sites, counts=counts, nodes=nodes.filter(remains))
 
     def tree(self, cycle: int) -> pl.DataFrame:
         """The calls of one cycle; parents are rows of it."""
@@ -258,6 +276,7 @@ def _program(
         host=bool((nodes.sort[order] < KERNEL).any()),
         typed=bool(nodes.shape[order].any()),
         vendor=trace.metadata.vendor,
+        captured=bool(captured_rows(trace).any()),
     )
 
 
