@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
+import numpy as np
 import polars as pl
 
-from timesink.model.schema import HOST
+from timesink.model.intervals import Ints
+from timesink.model.schema import CAPTURED_KINDS, HOST
 
 if TYPE_CHECKING:
     from polars._typing import PolarsDataType
@@ -94,3 +96,47 @@ def _frame(
     return pl.DataFrame(
         {name: columns.get(name, [usual.get(name)] * rows) for name in schema}, schema=schema
     )
+
+
+class CapturedSpans(NamedTuple):
+    """Captured calls, and from when to when the devices worked for each of them."""
+
+    row: Ints
+    """The row in `host`."""
+    device_row: Ints
+    """The first of its work, a row in `device`."""
+    start: Ints
+    end: Ints
+
+
+def captured_spans(host: pl.DataFrame, device: pl.DataFrame) -> CapturedSpans:
+    """When devices worked for captured calls, with all that these called; in the order of `host`.
+
+    >>> columns = {"index": [7, 8], "captured_caller": [None, 7]}
+    >>> kinds = pl.Series(["captured_module", "captured_operator"], dtype=HOST.schema["kind"])
+    >>> work = pl.DataFrame({"ts_ns": [30, 10], "dur_ns": [5, 5], "captured_call": [8, 8]})
+    >>> spans = captured_spans(pl.DataFrame(columns).with_columns(kind=kinds), work)
+    >>> spans.row.tolist(), spans.start.tolist(), spans.end.tolist()
+    ([0, 1], [10, 10], [35, 35])
+    """
+    row = np.flatnonzero(host["kind"].is_in(CAPTURED_KINDS).to_numpy())
+    row = row[np.argsort(host["index"].to_numpy()[row], kind="stable")]
+    index = host["index"].cast(pl.Int64).to_numpy()[row]
+    work = np.flatnonzero(device["captured_call"].is_not_null().to_numpy())
+    call = np.searchsorted(index, device["captured_call"].fill_null(-1).to_numpy()[work])
+    start = np.full(len(row), np.iinfo(np.int64).max)
+    end, first = np.full(len(row), -1), np.full(len(row), device.height)
+    begin = device["ts_ns"].to_numpy()[work]
+    np.minimum.at(start, call, begin)
+    np.maximum.at(end, call, begin + device["dur_ns"].to_numpy()[work])
+    np.minimum.at(first, call, work)
+    caller = host["captured_caller"].fill_null(-1).to_numpy()[row]
+    place = np.where(caller >= 0, np.searchsorted(index, caller), -1)
+    # Callers come first: what is below a call is settled before the call.
+    for number in np.flatnonzero(place >= 0)[::-1].tolist():
+        above = place[number]
+        start[above] = min(start[above], start[number])
+        end[above] = max(end[above], end[number])
+        first[above] = min(first[above], first[number])
+    works = end >= 0
+    return CapturedSpans(row[works], first[works], start[works], end[works])
