@@ -80,6 +80,10 @@ def with_captured_calls(
     uses = _uses(captures, matches, replays, named)
     trace = _with_facts(trace, replace(facts, captures=uses, of_replay=found))
     calls = pl.concat([host, *frames]) if frames else host
+    if frames:
+        # Operators are known now, of these graphs at least.
+        entries = tuple(entry for entry in trace.health if entry.code != "no_host_activity")
+        trace = replace(trace, health=entries)
     captured = pl.Series("captured_call", named, dtype=pl.Int64)
     device = (
         trace.lazy("device")

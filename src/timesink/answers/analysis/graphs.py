@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from timesink.analyses.graphs import ReplayedWork, replayed_work
 from timesink.model import units
 from timesink.model.trace import Trace
@@ -23,6 +25,18 @@ def capture_note(trace: Trace) -> str:
     if work is None:
         return ""
     return _named(work) if work.named_ns else _unnamed(work)
+
+
+def named_share(trace: Trace) -> Iterator[str]:
+    """How much of what graphs replay has names, where any has.
+
+    >>> import timesink
+    >>> list(named_share(timesink.open(timesink.sample())))
+    []
+    """
+    work = replayed_work(trace)
+    if work is not None and work.named_ns:
+        yield _named(work)
 
 
 def has_capture(trace: Trace) -> bool:

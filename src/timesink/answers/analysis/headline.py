@@ -35,6 +35,7 @@ from timesink.analyses.work.efficiency import (
     operator_efficiency,
 )
 from timesink.analyses.work.steps import BEYOND, MATRIX, MEMORY, VECTOR, StepEfficiency
+from timesink.answers.analysis.graphs import named_share
 from timesink.answers.tables import microseconds, percent, view_rows
 from timesink.model import units
 from timesink.model.data_files import csv_rows
@@ -492,6 +493,7 @@ def notes_of(efficiency: Efficiency) -> Iterator[str]:
         if why in _WHY and ns > _MIN_NAMED * total
     ]
     yield line + (f"; of the rest {', '.join(missing_parts)}" if missing_parts else "")
+    yield from named_share(efficiency.trace)
     unknown = _largest_unknown(efficiency)
     if unknown:
         yield f"mostly not modelled: {unknown}"
