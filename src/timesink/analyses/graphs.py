@@ -155,7 +155,7 @@ def _use_of(facts: GraphFacts, replay: int) -> CaptureUse | None:
 
 @memoize_per_trace
 def _graph_of_replay(trace: Trace) -> Ints:
-    """A number per replay: equal where captures say so, else where the same kernels run."""
+    """A number per replay: equal where the same kernels run, of one capture if it is known."""
     replays = replays_of(trace)
     codes = device_names(trace).codes[replays.row]
     captures = (trace.metadata.graphs or GraphFacts()).of_replay
@@ -164,5 +164,5 @@ def _graph_of_replay(trace: Trace) -> Ints:
     for replay in range(len(replays)):
         capture = captures[replay] if replay < len(captures) else -1
         names = codes[replays.places(replay)].tobytes()
-        graph.append(place.setdefault(capture if capture >= 0 else names, len(place)))
+        graph.append(place.setdefault((capture, names), len(place)))
     return np.array(graph, dtype=np.int64)

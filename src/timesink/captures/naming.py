@@ -106,17 +106,20 @@ def _uses(
 ) -> tuple[CaptureUse, ...]:
     """What became of each capture."""
     times = [0] * len(captures)
+    # What several captures may be of has the words of none.
+    is_sure = [True] * len(captures)
     pieces, matched = [0] * len(captures), [0] * len(captures)
     for replay, match in enumerate(matches.of_replay):
         if match is not None:
             rows = replays.row[replays.places(replay)]
             times[match.capture] += 1
+            is_sure[match.capture] &= match.has_shapes
             pieces[match.capture] += len(rows)
             matched[match.capture] += int((named[rows] >= 0).sum())
     return tuple(
         CaptureUse(
             source=capture.source,
-            label=capture.label,
+            label=capture.label if is_sure[place] else "",
             nodes=capture.nodes.height,
             replays=times[place],
             work=pieces[place],
