@@ -182,7 +182,7 @@ def call_stacks(trace: Trace) -> pl.Series:
     """For each row of `trace.host`: the call stack, or of an operator that has none its frames."""
     recorded = trace.lazy("host").select("call_stack").collect()["call_stack"]
     frames, host = python_frames(trace), host_columns(trace)
-    bare = (recorded.cast(pl.String).fill_null("") == "").to_numpy()
+    bare = (recorded == "").fill_null(value=True).to_numpy()
     bare = np.flatnonzero(bare & host_kinds(trace).among("operator"))
     if not len(frames.row) or not len(bare):
         return recorded
@@ -192,8 +192,10 @@ def call_stacks(trace: Trace) -> pl.Series:
     used, place = np.unique(frames.row[caller[caller >= 0]], return_inverse=True)
     stack = np.full(host.height, len(used))
     stack[bare[caller >= 0]] = place
-    texts = pl.Series([*map(frames.stack, used.tolist()), None], dtype=pl.String)
-    return texts.gather(pl.Series(stack)).fill_null(recorded.cast(pl.String)).alias("call_stack")
+    # As categories: a text of a hundred frames stands on many rows.
+    texts = pl.Series([*map(frames.stack, used.tolist()), None], dtype=pl.Categorical)
+    around = texts.gather(pl.Series(stack))
+    return around.zip_with(around.is_not_null(), recorded).alias("call_stack")
 
 
 def with_call_stacks(trace: Trace) -> Trace:

@@ -152,7 +152,7 @@ def enclosing_calls(nodes: Nodes, parent: Nodes, wanted: Flags) -> Nodes:
     return holders
 
 
-_ROOM_BITS = 20
+_ROOM_BITS, _MAX_BITS = 20, 62
 """Between two moments of a recording a million borders of captured calls find room."""
 
 
@@ -161,12 +161,14 @@ class NestingTimes(NamedTuple):
 
     start: Ints
     end: Ints
-    moments: Ints
-    """The times they stand for."""
+    origin: int
+    moments: Ints | None
+    """The times they stand for, where these are too far apart to be counted from the origin."""
 
     def recorded(self, times: Ints) -> Ints:
         """What some of these times stand for."""
-        return np.asarray(self.moments[times >> _ROOM_BITS])
+        places = times >> _ROOM_BITS
+        return places + self.origin if self.moments is None else np.asarray(self.moments[places])
 
 
 def nesting_times(host: pl.DataFrame) -> NestingTimes | None:
@@ -178,7 +180,7 @@ def nesting_times(host: pl.DataFrame) -> NestingTimes | None:
     >>> from timesink.model.schema import HOST
     >>> columns = {"index": [7, 8], "ts_ns": [5, 5], "dur_ns": [0, 0], "captured_caller": [None, 7]}
     >>> kinds = pl.Series(["captured_module", "captured_operator"], dtype=HOST.schema["kind"])
-    >>> start, end, _ = nesting_times(pl.DataFrame(columns).with_columns(kind=kinds))
+    >>> start, end, *_ = nesting_times(pl.DataFrame(columns).with_columns(kind=kinds))
     >>> bool(start[0] < start[1] < end[1] < end[0])
     True
     """
@@ -188,9 +190,14 @@ def nesting_times(host: pl.DataFrame) -> NestingTimes | None:
         return None
     start = host["ts_ns"].to_numpy()
     end = start + host["dur_ns"].to_numpy()
-    moments = np.unique(np.concatenate([start, end]))
-    # Ranks instead of times: no recording has more than 2^43 of them.
-    start, end = (np.searchsorted(moments, side) << _ROOM_BITS for side in (start, end))
+    origin, moments = int(start.min()), None
+    if (int(end.max()) - origin).bit_length() + _ROOM_BITS > _MAX_BITS:
+        # Beyond some hours ranks stand for times: no recording has more than 2^43 of them.
+        moments = np.unique(np.concatenate([start, end]))
+    start, end = (
+        (side - origin if moments is None else np.searchsorted(moments, side)) << _ROOM_BITS
+        for side in (start, end)
+    )
     order = rows[np.argsort(host["index"].to_numpy()[rows], kind="stable")]
     index = host["index"].cast(pl.Int64).to_numpy()[order]
     caller = host["captured_caller"].fill_null(-1).to_numpy()[order]
@@ -215,4 +222,4 @@ def nesting_times(host: pl.DataFrame) -> NestingTimes | None:
     room = 1 << _ROOM_BITS
     start[order] = moment - room + 1 + np.minimum(enter, room - 2)
     end[order] = moment - room + 1 + np.minimum(leave, room - 2)
-    return NestingTimes(start, end, moments)
+    return NestingTimes(start, end, origin, moments)
