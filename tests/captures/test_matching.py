@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from msgspec.structs import replace
 
 from timesink.captures.matching import match_replays
 from timesink.captures.replays import Replays
@@ -40,6 +41,7 @@ def capture(
     batch: int = 8,
     prefix: str = "",
     grid: int | None = None,
+    size: int | None = None,
     **more: Any,
 ) -> Capture:
     rows = len(kernels)
@@ -51,7 +53,7 @@ def capture(
     nodes: dict[str, list[Any]] = {"call": list(range(rows)), "kernel": list(kernels), **more}
     if grid is not None:
         nodes |= {name: [grid] * rows for name in GEOMETRY}
-    return capture_of("a.json", "", calls, nodes)
+    return replace(capture_of("a.json", "", calls, nodes), batch_size=size)
 
 
 def nodes_of(found: Any, replay: int = 0) -> list[int] | None:
@@ -126,6 +128,13 @@ class TestShapes:
         found = match_replays(replays(work("abc")), [capture("abc"), capture("abc", batch=16)])
         assert nodes_of(found) == [0, 1, 2]
         assert not found.of_replay[0].has_shapes
+
+    def test_ranges_of_the_program_say_which_batch_size_it_is(self):
+        sizes = [capture("abc", size=8), capture("abc", batch=16, size=16)]
+        both = replays(work("abc"), work("abc"))
+        found = match_replays(both, sizes, [frozenset({16, 3}), frozenset({99})])
+        assert [match.has_shapes for match in found.of_replay] == [True, False]
+        assert found.of_replay[0].capture == 1
 
     def test_geometry_says_which_batch_size_it_is(self):
         sizes = [capture("abc", grid=1), capture("abc", batch=16, grid=2)]

@@ -7,6 +7,7 @@ no part of the graph (warm-up, and what prepares inputs).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -74,8 +75,15 @@ def captures_in(trace: Trace, source: str, label: str = "") -> list[Capture]:
         rows = dead[inside]
         calls, node_call = tree.calls_around(rows, stretch.start_ns)
         nodes = _nodes(host[rows], node_call)
-        captures.append(Capture(source, stretch.label, calls, nodes))
+        size = _only_number(stretch.label)
+        captures.append(Capture(source, stretch.label, calls, nodes, batch_size=size))
     return captures
+
+
+def _only_number(label: str) -> int | None:
+    """The batch size that a label says: `capture_32_FULL`; None where it has several numbers."""
+    numbers = re.findall(r"\d{1,9}", label)
+    return int(numbers[0]) if len(numbers) == 1 else None
 
 
 def eager_capture(trace: Trace, source: str) -> Capture | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from itertools import permutations
+from itertools import permutations, zip_longest
 from typing import NamedTuple
 
 import msgspec
@@ -44,23 +44,43 @@ class Matches(msgspec.Struct, frozen=True, eq=False):
     """Replays that several captures with other calls fit equally well."""
 
 
-def match_replays(replays: Replays, captures: Sequence[Capture]) -> Matches:
+def match_replays(
+    replays: Replays, captures: Sequence[Capture], told: Sequence[frozenset[int]] = ()
+) -> Matches:
     """For each replay the capture it is of; captures are in the order in which they were made.
+
+    `told` are numbers that ranges around each replay say: of captures that fit equally those of
+    such a batch size are taken.
 
     Parts of a program that are captured one by one may be equal; which of them is replayed then
     follows from the replays before and after it: captures are replayed in their order.
     """
     variants, variant_of = _variants(replays)
     fits = [_fits(replays.work[replays.places(first)], captures) for first in variants]
-    chosen, is_sure = _choose([fits[variant] for variant in variant_of.tolist()], captures)
+    fit_of_replay = [fits[variant] for variant in variant_of.tolist()]
+    sized = [_of_size(fit, captures, said) for fit, said in zip(fit_of_replay, told, strict=False)]
+    candidates = [
+        of_size or fit for fit, of_size in zip_longest(fit_of_replay, sized, fillvalue=None)
+    ]
+    chosen, is_sure = _choose([fit or {} for fit in candidates], captures)
     has_shapes = _shapes_hold(fits, captures)
     found: list[Match | None] = []
-    for variant, capture in zip(variant_of.tolist(), chosen, strict=True):
+    for replay, (variant, capture) in enumerate(zip(variant_of.tolist(), chosen, strict=True)):
         if capture < 0:
             found.append(None)
             continue
-        found.append(Match(capture, fits[variant][capture].node, has_shapes[variant]))
+        fit = fits[variant][capture]
+        is_told = replay < len(sized) and bool(sized[replay]) and fit.alike in {None, 1.0}
+        is_told = is_told and _agree_on_shapes(list(sized[replay]), captures)
+        found.append(Match(capture, fit.node, is_told or has_shapes[variant]))
     return Matches(found, int((~is_sure).sum()))
+
+
+def _of_size(
+    fit: dict[int, Fit], captures: Sequence[Capture], said: frozenset[int]
+) -> dict[int, Fit]:
+    """The captures of a batch size that is among some numbers, or none of them."""
+    return {place: kept for place, kept in fit.items() if captures[place].batch_size in said}
 
 
 class Fit(NamedTuple):

@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from timesink.captures.matching import Match, Matches, match_replays
-from timesink.captures.replays import Replays, find_replays
+from timesink.captures.replays import Replays, find_replays, told_numbers
 from timesink.model.captures import (
     CALL_KINDS,
     CALL_NUMBERS,
@@ -55,12 +55,13 @@ def with_captured_calls(
     facts = GraphFacts(failures=tuple(failures))
     if not len(replays):
         return _with_facts(trace, facts) if failures else trace
-    matches = match_replays(replays, captures)
+    host = trace.lazy("host").collect(engine="in-memory")
+    has_sizes = any(capture.batch_size is not None for capture in captures)
+    matches = match_replays(replays, captures, told_numbers(host, replays) if has_sizes else ())
     groups: defaultdict[tuple[int, bytes], list[int]] = defaultdict(list)
     for replay, match in enumerate(matches.of_replay):
         if match is not None:
             groups[match.capture, match.node.tobytes()].append(replay)
-    host = trace.lazy("host").collect(engine="in-memory")
     next_index = _next_index(trace)
     frames: list[pl.DataFrame] = []
     named = np.full(trace.lazy("device").select(pl.len()).collect().item(), _NOBODY)

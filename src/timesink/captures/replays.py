@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 import numpy as np
 import polars as pl
@@ -13,8 +15,6 @@ from timesink.model.launches import LAUNCH_KINDS, match_launches
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
 from timesink.model.vendors import launches_graphs
-
-_ABSENT = -1
 
 
 class Replays(msgspec.Struct, frozen=True, eq=False):
@@ -79,6 +79,32 @@ def find_replays(trace: Trace) -> Replays:
     )
     call = launches["row"].cast(pl.Int64).to_numpy()[launch[first]]
     return Replays(call, np.append(first, len(row)), row, work)
+
+
+_DIGITS = re.compile(r"\d{1,9}")
+_STEP = "ProfilerStep#"
+
+
+def told_numbers(host: pl.DataFrame, replays: Replays) -> list[frozenset[int]]:
+    """For each replay the numbers in the names of the ranges that the program marks around it.
+
+    Servers say there which batch size they run: `decode bs=32`.
+    """
+    is_range = host["kind"].cast(pl.String) == "annotation"
+    ranges = host.filter(is_range).select("name", "pid", "ts_ns", "dur_ns")
+    ranges = ranges.filter(pl.col("name").cast(pl.String).str.contains(r"\d"))
+    numbers = [
+        frozenset(map(int, _DIGITS.findall(name))) for name in ranges["name"].cast(pl.String)
+    ]
+    first = ranges["ts_ns"].to_numpy()
+    last = first + ranges["dur_ns"].to_numpy()
+    pid = ranges["pid"].cast(pl.String).to_numpy()
+    calls = host[replays.call].select("pid", "ts_ns").cast({"pid": pl.String}).rows()
+    told = []
+    for process, moment in calls:
+        around = np.flatnonzero((first <= moment) & (last >= moment) & (pid == process))
+        told.append(frozenset().union(*(numbers[place] for place in around.tolist())))
+    return told
 
 
 _NO_REPLAYS = Replays(
