@@ -195,7 +195,7 @@ def operators_section(run: Analysed) -> SectionResult:
     """The table of operators; work that others launched is told where there is any."""
     sites = run.analysis.table("launch-sites")
     note = capture_note(run.trace)
-    operators = replace(run.table("operators"), rest=note)
+    operators = run.table("operators")
     tables = [operators]
     if run.brief:
         # Of graphs without names one sentence says enough.
@@ -206,7 +206,14 @@ def operators_section(run: Analysed) -> SectionResult:
         tables.append(run.table("launch-sites"))
     if not any(table.rows for table in tables):
         return Empty("operators", "Operators", NO_OPERATORS)
-    return blocks.Section("operators", "Operators", tuple(table for table in tables if table.rows))
+    # Pages say it above the tables, text below the one that it has.
+    lead = "" if run.brief else _as_sentence(note)
+    telling = tuple(table for table in tables if table.rows)
+    return blocks.Section("operators", "Operators", telling, lead)
+
+
+def _as_sentence(note: str) -> str:
+    return f"{note[0].upper()}{note[1:]}." if note else ""
 
 
 def _not_by_operators(analysis: Analysis) -> str:
@@ -246,8 +253,8 @@ def modules_section(run: Analysed) -> SectionResult:
     side = "device" if frame["device_total_ns"].sum() else "host"
     tree = icicle(frame, "modules", side)
     lead = _left_out(frame, tree, "modules")
-    table = replace(run.table("modules"), rest=capture_note(run.trace))
-    return blocks.Section("modules", "Modules", (tree, table), lead)
+    lead = " ".join(filter(None, (lead, _as_sentence(capture_note(run.trace)))))
+    return blocks.Section("modules", "Modules", (tree, run.table("modules")), lead)
 
 
 def python_section(run: Analysed) -> SectionResult:
