@@ -12,7 +12,7 @@ import timesink
 from timesink.analyses.graphs import replayed_work
 from timesink.errors import TimesinkError
 from timesink.sources.captures import captures_beside, named_captures
-from timesink.sources.discovery import Input
+from timesink.sources.discovery import Input, find_recordings
 from timesink.sources.opening import open_trace
 from timesink.sources.sidecars import is_trace_file
 
@@ -80,6 +80,11 @@ class TestBeside:
         assert [entry.code for entry in trace.health if "captures" in entry.code] == [
             "unreadable_captures"
         ]
+
+    def test_they_are_no_recordings_of_their_own(self, run: Path):
+        graph_programs.write(run.parent / "capture_traces/a.json", graph_programs.captured())
+        found = find_recordings(run.parent.parent)
+        assert [recording.path.name for recording in found] == ["trace.json"]
 
 
 class TestNamed:

@@ -601,6 +601,7 @@ class Input:
             return
         if isinstance(place, Path) and place.is_file():
             yield place
+        yield from filter(None, (self.captures, self.names_from))
         with suppress(TimesinkError, OSError):
             for recording in self.every_recording:
                 yield recording.path

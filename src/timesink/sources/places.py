@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from timesink.recorder.folder import CONTROL_FOLDER
+from timesink.sources.captures import FOLDER as CAPTURES_FOLDER
 
 # Places: a path, a pattern of paths, or a URL.
 
@@ -81,10 +82,13 @@ def password_in(url: str) -> str | None:
 
 
 def folders_below(path: Path) -> Iterator[Path]:
-    """A folder and every one below it, in the order of names; links are followed, none twice."""
+    """A folder and every one below it, in the order of names; links are followed, none twice.
+
+    Captures of graphs are no recordings of their own.
+    """
     seen: set[Path] = set()
     for folder, names, _ in os.walk(path, followlinks=True):
-        names[:] = sorted(name for name in names if name != CONTROL_FOLDER)
+        names[:] = sorted(set(names) - {CONTROL_FOLDER, CAPTURES_FOLDER})
         real = Path(folder).resolve()
         if real in seen:
             names.clear()
