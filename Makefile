@@ -7,21 +7,24 @@ BIN    := $(VENV)/bin
 WEB    := PATH="$(abspath $(BIN)):$$PATH" npm --prefix web
 STATIC := src/timesink/output/static
 
-.PHONY: help demo test test-analyses test-answers test-programs test-web lint format docs web screenshots bench accuracy clean
+.PHONY: help demo test test-analyses test-answers test-programs test-web lint format docs web screenshots bench bench-check accuracy clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## / - /'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## / - /'
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 
-$(VENV)/.installed: pyproject.toml | $(BIN)/python
+# What an installation compiles, where there is a compiler.
+NATIVE := hatch_build.py $(wildcard native/*.cpp native/*.hpp)
+
+$(VENV)/.installed: pyproject.toml $(NATIVE) | $(BIN)/python
 	$(BIN)/python -m pip install --quiet -e .
 	@touch $@
 
-$(VENV)/.installed-%: pyproject.toml packages/timesink_lab/pyproject.toml | $(BIN)/python
+$(VENV)/.installed-%: pyproject.toml packages/timesink_lab/pyproject.toml $(NATIVE) | $(BIN)/python
 	$(BIN)/python -m pip install --quiet -e '.[$*]' -e packages/timesink_lab
 	@touch $@
 
@@ -30,7 +33,7 @@ $(VENV)/.installed-%: pyproject.toml packages/timesink_lab/pyproject.toml | $(BI
 CPU_TORCH ?= https://download.pytorch.org/whl/cpu
 TORCH := $(shell grep -om1 'torch==[0-9.]*' pyproject.toml)
 
-$(VENV)/.installed-test: pyproject.toml packages/timesink_lab/pyproject.toml | $(BIN)/python
+$(VENV)/.installed-test: pyproject.toml packages/timesink_lab/pyproject.toml $(NATIVE) | $(BIN)/python
 	-$(BIN)/python -m pip install --quiet --retries 1 --no-deps --extra-index-url $(CPU_TORCH) $(TORCH)
 	$(BIN)/python -m pip install --quiet -e '.[test]' -e packages/timesink_lab
 	@touch $@
@@ -96,6 +99,7 @@ lint: $(VENV)/.installed-lint web/node_modules/.installed  ## style, types, dire
 	$(BIN)/python docs/generate_views.py --check
 	$(BIN)/python docs/generate_number_words.py --check
 	$(BIN)/python docs/generate_types.py --check
+	$(BIN)/python docs/generate_schemas.py --check
 	$(BIN)/python docs/refresh_outputs.py --check
 	$(WEB) run --silent types
 	$(WEB) run --silent lint
@@ -116,6 +120,7 @@ docs: $(VENV)/.installed-lint  ## write pages and tables that come from the code
 	$(BIN)/python docs/generate_views.py
 	$(BIN)/python docs/generate_number_words.py
 	$(BIN)/python docs/generate_types.py
+	$(BIN)/python docs/generate_schemas.py
 	$(BIN)/python docs/refresh_outputs.py
 
 web: web/node_modules/.installed  ## build the pages that the wheel holds, from web/
@@ -134,6 +139,9 @@ bench: $(VENV)/.installed-bench  ## reading beside its floor, comparing beside t
 	$(BIN)/python benchmarks/report.py
 	$(BIN)/python benchmarks/ranks.py
 	$(BIN)/python benchmarks/ranks_scale.py
+
+bench-check: $(VENV)/.installed-bench  ## fail where reading or a question costs more than its limit
+	$(BIN)/python benchmarks/check.py
 
 accuracy: $(VENV)/.installed-bench  ## diagnoses of recordings and runs of ranks with known faults; writes pages
 	$(BIN)/python benchmarks/diagnose.py --write

@@ -10,7 +10,7 @@ from statistics import geometric_mean
 from msgspec.structs import replace
 
 from timesink.analyses.thresholds import SignificanceLimits
-from timesink.comparison.thresholds import CaseLimits, EnvironmentLimits, ResourcesLimits
+from timesink.comparison.thresholds import CaseLimits, MachineLimits, ResourcesLimits
 from timesink.rules import counter_names as resources
 
 FACTORS = (0.5, 0.7, 1.0, 1.4, 2.0)
@@ -62,8 +62,8 @@ def _use(load: Callable[[], tuple[resources.Resource, ...]]) -> None:
 _SEVERITY = "least severity of an anomaly"
 CONSTANTS = (
     Constant("usual difference of counters", ResourcesLimits, "floor"),
-    Constant("own kernels slowed by others", EnvironmentLimits, "slower", 1),
-    Constant("growth a lower clock must show", EnvironmentLimits, "part"),
+    Constant("own kernels slowed by others", MachineLimits, "slower", 1),
+    Constant("growth a lower clock must show", MachineLimits, "part"),
     Constant("chance of error", SignificanceLimits, "alpha"),
     Constant("least part of a cycle, causes", CaseLimits, "min_share"),
     Constant("slower than the rest, host code", CaseLimits, "clearly"),

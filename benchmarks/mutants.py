@@ -29,7 +29,7 @@ import tempfile
 import time
 import traceback
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from itertools import islice
@@ -155,12 +155,12 @@ def _closure(name: str, used: dict[str, set[str]]) -> set[str]:
     return closure
 
 
-def cover(folder: Path, processes: int) -> int:
+def cover(folder: Path, processes: int, tests: list[str]) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     packages = sorted({place.split("/")[0] for places in GROUPS.values() for place in places})
     there = [name for name in packages if Path("src/timesink", name).is_dir()]
     paths = [str(Path.cwd() / "src"), str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]
-    command = [*PYTEST, "-p", "covering_tests", "-n", str(processes), "--dist", "loadfile", "tests"]
+    command = [*PYTEST, "-p", "covering_tests", "-n", str(processes), "--dist", "loadfile", *tests]
     command += [f"--ignore=tests/{name}" for name in ELSEWHERE]
     settings = {"COVERING_TESTS": str(folder.resolve()), "COVERING_PACKAGES": " ".join(there)}
     settings["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
@@ -211,9 +211,11 @@ def sample_mutants(mutants: Iterable[Mutant]) -> Iterator[Mutant]:
             yield mutant
 
 
-def first_sample(count: int) -> list[tuple[str, Mutant]]:
+def first_sample(count: int, wanted: Collection[str]) -> list[tuple[str, Mutant]]:
     sample = []
     for group, mutants in all_mutants().items():
+        if group not in wanted:
+            continue
         share = count * SHARES[group] // sum(SHARES.values())
         sample += [(group, mutant) for mutant in islice(sample_mutants(mutants), share)]
     # Whatever part of them is run, the groups have their shares of it.
@@ -452,13 +454,16 @@ def main() -> int:
     parser.add_argument("what", choices=["cover", "run", "rerun", "check", "summary"])
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--count", type=int, default=400, help="mutants in a sample")
+    parser.add_argument("--groups", nargs="+", choices=GROUPS, default=list(GROUPS))
+    parser.add_argument("--tests", nargs="+", default=["tests"], help="those that may cover lines")
     parser.add_argument("--processes", type=int, default=2)
     options = parser.parse_args()
     files: list[Path] = [file.resolve() for file in options.files]
     if options.what == "cover":
-        return cover(files[0], options.processes)
+        return cover(files[0], options.processes, options.tests)
     if options.what == "run":
-        try_all(first_sample(options.count), Covering(files[0]), files[1], options.processes)
+        sample = first_sample(options.count, options.groups)
+        try_all(sample, Covering(files[0]), files[1], options.processes)
         print(summary(read(files[1])))
     elif options.what == "rerun":
         before = read(files[1])

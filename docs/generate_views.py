@@ -25,8 +25,7 @@ GROUPS = {
     "Operators and modules": {
         "operators": "Which operator takes the time, on host and device; `--group-by` for shapes "
         "and stacks",
-        "graphs": "How often each graph was replayed, and where the names of its work come "
-        "from",
+        "graphs": "How often each graph was replayed, and where the names of its work come from",
         "launch-sites": "Which call launched the device work; adds up to all of it",
         "modules": "Which layer of the model takes the time",
         "python": "Which Python function takes the time",
@@ -116,7 +115,7 @@ def _introduction() -> Iterator[str]:
     yield "In Python: `timesink.analyze(path).table(NAME)`, with lengths of time in nanoseconds."
     yield 'So in SQL: `timesink query trace.json.gz "select * from kernel_launches"`. Where a table'
     yield "of the recording has the name, the view is `view_steps`, `view_memory` or"
-    yield "`view_collectives`."
+    yield "`view_collectives`. Tables of `timesink kernels --by` are `kernels_by_family` and so on."
     yield ""
     yield "The view links to its columns. *Needs* says what the recording must hold."
 

@@ -19,7 +19,7 @@ os.environ.setdefault("POLARS_MAX_THREADS", "1")
 
 import timesink
 from rank_sets import make_here
-from remembered import remember_answers, remember_pairs, remember_recordings
+from remembered import remember_answers, remember_pairs
 from shared_folder import find_shared
 from timesink.runtime.engine import LocalEngine
 
@@ -46,7 +46,6 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 # Before tests import these functions.
 remember_pairs()
-remember_recordings()
 
 
 @pytest.fixture(scope="session")

@@ -15,6 +15,7 @@ from timesink.analyses.kernels.peaks import choose_peaks
 from timesink.analyses.work.calls import modelled_calls
 from timesink.analyses.work.efficiency import Efficiency
 from timesink.model.findings import Finding
+from timesink.model.trace import Trace
 from timesink.rules.efficiency import proven_findings
 
 H200 = {"deviceProperties": [{"id": 0, "name": "NVIDIA H200", "numSms": 132}]}
@@ -44,6 +45,13 @@ class Call(NamedTuple):
 
 def run(*calls: Call, device: Mapping[str, Any] = H200, peaks: str | None = None) -> list[Finding]:
     """What is said of a step of these calls; the host launches all of them ahead of the device."""
+    trace = trace_of_calls(*calls, device=device)
+    calls_efficiency = Efficiency(trace, choose_peaks(trace, peaks=peaks), modelled_calls(trace))
+    return [finding for finding in proven_findings(trace, calls_efficiency) if finding.id in RULES]
+
+
+def trace_of_calls(*calls: Call, device: Mapping[str, Any] = H200) -> Trace:
+    """A step of these calls, each with its kernel."""
     events: list[Event] = []
     starts = accumulate((call.us for call in calls), initial=float(len(calls)))
     for number, (call, start) in enumerate(zip(calls, starts, strict=False), 1):
@@ -59,9 +67,7 @@ def run(*calls: Call, device: Mapping[str, Any] = H200, peaks: str | None = None
             runtime("cudaLaunchKernel", number + 0.1, 0.5, number),
             kernel(call.kernel, start, call.us, number, grid=list(call.grid), block=[128, 1, 1]),
         ]
-    trace = read(step(1, 0, len(calls) + 2), *events, **device)
-    calls_efficiency = Efficiency(trace, choose_peaks(trace, peaks=peaks), modelled_calls(trace))
-    return [finding for finding in proven_findings(trace, calls_efficiency) if finding.id in RULES]
+    return read(step(1, 0, len(calls) + 2), *events, **device)
 
 
 @lru_cache(maxsize=8)

@@ -12,7 +12,7 @@ import polars as pl
 from compared import frame, pair_of
 from timesink.analyses.behaviour.anatomy import PART_TIMES, PLACE_TIMES, Anatomy
 from timesink.analyses.behaviour.counters import LEVELS
-from timesink.comparison.causes.environment import find_anomalies
+from timesink.comparison.causes.machine import find_anomalies
 from timesink.comparison.results import TIMES, CycleTimes, Pair, Process, Workload
 from timesink.model.findings import Finding
 from timesink.model.schema import BEHAVIOUR

@@ -17,9 +17,10 @@ import polars as pl
 import pytest
 
 import timesink
-from timesink.answers.comparison import values as plain
+from timesink.answers.comparison.comparison_json import EqualWorkJson, ExplorationJson
 from timesink.answers.comparison.report import ComparisonAnswer
 from timesink.cli import main
+from timesink.formats.small_files import plain_values
 
 GOLDEN = {
     "SGLang_gpu_instability_pid944615_strict": ("gpu_instability", "944615", 264),
@@ -307,8 +308,8 @@ def plain_exploration(comparison: ComparisonAnswer) -> dict[str, Any]:
     """What the JSON says of an exploration, but for diagnoses, which follow from the pairs."""
     exploration = comparison.exploration
     assert exploration is not None
-    pairs = [plain.pair(pair) for pair in exploration.pairs]
-    return {**plain.exploration(replace(exploration, pairs=())), "pairs": pairs}
+    values: dict[str, Any] = plain_values(ExplorationJson.of(replace(exploration, pairs=())))
+    return {**values, "pairs": plain_values([EqualWorkJson.of(pair) for pair in exploration.pairs])}
 
 
 def test_host_names_make_roles_of_their_own(shared_root: Path, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import timesink
 from forked_programs import host_of_programs
 from recorded import environment, needs_torch, write
 from timesink.analyses.work.formulas import REGISTERED
-from timesink.answers.comparison.history_rows import add_runs
+from timesink.comparison.gate.history_rows import add_runs
 
 
 def _history() -> Any:

@@ -17,7 +17,7 @@ from timesink.analyses.cycles.search import find_cycles, unmarked_repetitions
 from timesink.analyses.cycles.spans import has_host_spans
 from timesink.analyses.fitness import recording_fitness
 from timesink.analyses.steps import complete_lengths, find_steps
-from timesink.answers.analysis.sections import steps as steps_section
+from timesink.answers.analysis.sections import StepsJson
 from timesink.cli import main
 from timesink.model import units
 from timesink.model.fitness import STEP_TIME
@@ -144,7 +144,7 @@ def test_no_length_of_repetitions_where_the_recording_cannot_tell_it() -> None:
     trace = read(*marks, *work, *late)
     assert unmarked_repetitions(trace) is not None
     assert not recording_fitness(trace).answers(STEP_TIME)
-    assert steps_section(trace)["repetitions"] is None
+    assert StepsJson.of(trace).repetitions is None
 
 
 def far_ahead() -> Trace:

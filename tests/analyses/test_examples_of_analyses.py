@@ -32,7 +32,7 @@ from timesink.model.arrays import (
     new_coverage,
     sums_by,
 )
-from timesink.model.nesting import depth_when_nested, enclosing_calls, subtree_sizes
+from timesink.model.nested_calls import depth_when_nested, enclosing_calls, subtree_sizes
 from timesink.model.vendors import is_collective_call, is_collective_kernel, waits_for_device
 
 

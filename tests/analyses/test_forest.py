@@ -7,14 +7,23 @@ from typing import TypeAlias
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 import oracle
 import timesink
 from cases import DATA_LOADER, MAIN, MODULE, OTHER, PID, STEP, K, O, R, host_event, read
 from recordings import Recording, recordings
-from timesink.analyses.forest import ROLE_NAMES, CallForest, call_forest, chains
-from timesink.model.nesting import nest_calls
+from timesink.analyses.forest import (
+    ROLE_NAMES,
+    CallForest,
+    call_forest,
+    chains,
+    nest_calls,
+    walk,
+)
+from timesink.model.nested_calls import walk_by_loop
 from timesink.model.trace import Trace
+from timesink.runtime.native import native_module
 
 Tree: TypeAlias = dict[str, "Tree"]
 
@@ -230,3 +239,18 @@ def test_numbers_of_threads_need_not_follow_one_another():
     nesting = nest_calls(thread, start, end)
     assert nesting.crossing.tolist() == [False, True, False, False]
     assert nesting.parent.tolist()[2:] == [-1, 2]
+
+
+CALLS = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 12), st.booleans()), max_size=40)
+
+
+@pytest.mark.skipif(native_module() is None, reason="built without a compiler")
+@given(CALLS)
+def test_compiled_nesting_is_that_of_the_loop(calls):
+    ordered = sorted(calls, key=lambda call: (call[0], -call[1]))
+    start = np.array([begin for begin, _, _ in ordered], np.int64)
+    end = start + np.array([length for _, length, _ in ordered], np.int64)
+    frames = np.array([is_frame for _, _, is_frame in ordered], np.bool_)
+    compiled, looped = walk(start, end, frames), walk_by_loop(start, end, frames)
+    for name in ("parent", "depth", "crossing", "self_start"):
+        assert np.array_equal(getattr(compiled, name), getattr(looped, name)), name

@@ -13,7 +13,7 @@ import pytest
 
 import timesink
 from timesink.answers.comparison.history import History, history_document
-from timesink.answers.comparison.history_rows import (
+from timesink.comparison.gate.history_rows import (
     SCHEMA,
     AddedRuns,
     Commit,

@@ -17,7 +17,7 @@ from compared import (
     pair_of,
     two_runs,
 )
-from timesink.answers.comparison import values as published
+from timesink.answers.comparison import published_tables as published
 from timesink.answers.comparison.published_report import comparison_md, pair_md
 from timesink.answers.comparison.report import compare
 from timesink.comparison.results import FAMILIES, ROWS, TIMES, CycleTimes, KeyFinding, Workload

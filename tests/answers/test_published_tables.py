@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from compared import frame, pair_of, two_runs
-from timesink.answers.comparison.values import (
+from timesink.answers.comparison.published_tables import (
     PUBLISHED,
     table_csv,
 )

@@ -105,3 +105,11 @@ def test_a_view_that_cannot_be_made_says_why():
     assert run_query(trace, "select count(*) as kernels from kernel_calls").height == 1
     with pytest.raises(TimesinkError, match="timeline"):
         run_query(trace, "select * from kernels")
+
+
+def test_tables_of_kernels_have_the_names_of_the_command():
+    trace = timesink.open(timesink.sample())
+    answer = run_query(trace, "select * from kernels_by_family")
+    assert answer.drop("label").equals(timesink.kernels(trace).view("family").frame.drop("label"))
+    quoted = run_query(trace, 'select sum(calls) as calls from "kernels-by-full-name"')
+    assert quoted["calls"].item() == answer["calls"].sum()

@@ -10,9 +10,10 @@ import pytest
 
 import timesink
 from loaded_cycles import LOADER, Piece, cycles
-from timesink.analyses.replay.own_clock import clock_values
+from timesink.answers.common_json import ClockJson
 from timesink.answers.what_if import what_if_document
 from timesink.errors import UnreadableError, UsageError
+from timesink.formats.small_files import plain_values
 from timesink.output.json import to_json
 from timesink.output.markdown import to_markdown
 from timesink.output.terminal import to_text
@@ -40,7 +41,7 @@ def test_the_answer_in_a_sentence(sample_whatif):
 def test_json_says_everything(sample_whatif):
     answer = json.loads(sample_whatif.to_json())
     assert answer["schema"] == "timesink/whatif/1"
-    assert answer["clock"] == clock_values(sample_whatif.trace)
+    assert answer["clock"] == plain_values(ClockJson.of_trace(sample_whatif.trace))
     assert answer["today_us"] == answer["clock"]["corrected_step_us"]
     assert answer["today_us"] - answer["cycle_us"] == pytest.approx(answer["saving_us"], abs=0.002)
     low, high = answer["ci95_us"]
@@ -67,7 +68,6 @@ def test_each_change_says_what_it_names(sample_whatif):
     assert "1 wait of" in text
     assert "Next limits" in text
     assert "needs it is not checked" in text
-    assert "The step time now is estimated" in text
 
 
 def test_markdown_and_pages_have_the_same(sample_whatif):
@@ -86,8 +86,6 @@ def test_without_changes_single_ones_are_ranked():
     assert [candidate["asked"] for candidate in answer["best"]] == whatif.best["change"].to_list()
     assert answer["best"][0]["limit"]["kind"] == "kernel"
     assert set(answer["in_vain"]).isdisjoint(whatif.best["change"])
-    text = to_text(what_if_document(whatif), 100)
-    assert "No saving: not on the critical path (" in text
 
 
 def test_an_idle_device_is_told():

@@ -45,7 +45,7 @@ def _below(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser
 
 _PARSERS = _below(build_parser())
 _OPTIONS = {name: _options_of(parser) for name, parser in _PARSERS.items()}
-_EVERY = set().union(*_OPTIONS.values(), {"--help", "--version"})
+_EVERY = set().union(*_OPTIONS.values(), {"--help", "--version", "--verbose"})
 
 
 def _said_in(tree: ast.AST) -> Iterator[tuple[int, str]]:

@@ -44,10 +44,8 @@ def folder(tmp_path: Path) -> Path:
 def test_text(run):
     outcome = run("info", timesink.sample())
     assert outcome.code == 0
-    assert "the device was busy 77.8 % of 53.8 ms" in " ".join(outcome.out.split())
     assert "NVIDIA H200" in outcome.out
     assert "918 kernels" in outcome.out
-    assert "36 x device activities that overlap" in outcome.out
 
 
 def test_json(run):

@@ -17,6 +17,7 @@ from builders import training_trace, write
 from timesink.cli import info, main
 from timesink.cli.command_line import COMMANDS, FORMER_NAMES, GROUPS, build_parser
 from timesink.errors import UnreadableError
+from timesink.runtime.native import NATIVE_VARIABLE, is_native, native_state
 
 SQL = "select * from host"
 
@@ -26,6 +27,16 @@ SQL = "select * from host"
 
 def test_version(run):
     assert run("--version").out == f"timesink {timesink.__version__}\n"
+
+
+@pytest.mark.parametrize("state", ["0", "1"])
+def test_version_says_what_reads_traces(run, state, monkeypatch):
+    monkeypatch.setenv(NATIVE_VARIABLE, state)
+    version, reads, python = run("--version", "--verbose").out.splitlines()
+    assert version == f"timesink {timesink.__version__}"
+    assert reads == f"traces are read by: {native_state()}"
+    assert ("native" in reads) is (is_native() and state == "1")
+    assert "python" in python.lower()
 
 
 def test_help_lists_every_command(run):
@@ -300,9 +311,9 @@ def test_debug_shows_where_it_came_from(run, tmp_path: Path):
         run("info", tmp_path / "nowhere.json", "--debug")
 
 
-def test_debug_says_which_limits_an_answer_rests_on(run):
-    outcome = run("analyze", timesink.sample(), "--debug")
-    plain = run("analyze", timesink.sample())
+def test_debug_says_which_limits_an_answer_rests_on(run, sample_copy: Path):
+    outcome = run("analyze", sample_copy, "--debug")
+    plain = run("analyze", sample_copy)
     assert outcome.out == plain.out
     lines = outcome.err.splitlines()
     assert "limits this answer rests on:" in lines

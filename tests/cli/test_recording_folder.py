@@ -180,9 +180,6 @@ def test_a_launcher_is_not_taken_for_a_rank(run, tmp_path: Path):
 def test_counters_alone_are_shown(run, tmp_path: Path):
     outcome = run("info", recorded_counters(tmp_path))
     assert outcome.code == 0
-    assert "32 samples of 2 counters over 7.50 ms; no timeline" in plain(outcome.out)
-    assert "GPU 0: 7.5 % on average, 0 % to 15 %" in outcome.out
-    assert "the program did not use PyTorch" in outcome.out
     sampled = run("info", tmp_path, "--format", "json").json["sampled"]
     assert [(row["counter"], row["samples"]) for row in sampled] == [
         ("gpu_usage", 16),

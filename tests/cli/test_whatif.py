@@ -42,7 +42,6 @@ def small(tmp_path: Path) -> Path:
 def test_best_alone_and_beside_changes(run, small: Path):
     assert "Largest saving: " in " ".join(run("whatif", small).out.split())
     outcome = run("whatif", small, "--graph", "op:aten::gemm", "--batch", "2", "--best")
-    assert "Single changes, by saving" in outcome.out
     assert "per sample" in " ".join(outcome.out.split())
 
 

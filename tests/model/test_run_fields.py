@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import to_builtins
 
 from recorded_runs import run_fields
 from timesink.model.recorded_run import recorded_run
@@ -25,10 +25,10 @@ _ANY = st.recursive(
 def test_any_values(values: dict[str, object]):
     run, _ = recorded_run({**run_fields(), **values})
     assert run_health(run, None) is not None
-    assert recorded_run(asdict(run)) == (run, [])
+    assert recorded_run(to_builtins(run)) == (run, [])
 
 
 def test_what_was_written_is_read_back():
     run, unused = recorded_run(run_fields())
     assert not unused
-    assert recorded_run(json.loads(json.dumps(asdict(run)))) == (run, [])
+    assert recorded_run(json.loads(json.dumps(to_builtins(run)))) == (run, [])

@@ -8,19 +8,19 @@ import pytest
 
 from timesink.analyses.ranks.analysis import cost_together
 from timesink.analyses.ranks.lateness import Panel
-from timesink.answers.comparison.budget_file import (
+from timesink.answers.comparison.gate_result import unseen
+from timesink.comparison.causes.device import precision
+from timesink.comparison.causes.diagnosis import unexplained_changes
+from timesink.comparison.causes.machine import relief_sentence
+from timesink.comparison.causes.resources import chance
+from timesink.comparison.causes.slow_steps import CycleSplit, excesses, split_cycles
+from timesink.comparison.gate.budget_file import (
     AmountError,
     Increase,
     fits,
     increase,
     time_ns,
 )
-from timesink.answers.comparison.gate_result import unseen
-from timesink.comparison.causes.device import precision
-from timesink.comparison.causes.diagnosis import unexplained_changes
-from timesink.comparison.causes.environment import relief_sentence
-from timesink.comparison.causes.resources import chance
-from timesink.comparison.causes.slow_steps import CycleSplit, excesses, split_cycles
 from timesink.comparison.gate.verdict import Limit, unseen_pct
 from timesink.comparison.results import Process
 from timesink.model.diagnosis import Component, CycleTime

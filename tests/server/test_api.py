@@ -19,7 +19,7 @@ import timesink
 from ab_runs import Bench, planned_runs
 from asking import Browser
 from builders import kineto, launch, operator, training_trace, write
-from timesink.answers.comparison.history_rows import add_runs
+from timesink.comparison.gate.history_rows import add_runs
 from timesink.formats.read_options import Progress
 from timesink.recorder.folder import RecordingFolder
 from timesink.sources.ab_folder import read_ab, write_ab

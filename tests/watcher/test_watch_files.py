@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from msgspec import to_builtins
 
 from live_cycles import MadeCycles
 from timesink.errors import CollectError, UnreadableError, UsageError
@@ -27,7 +28,6 @@ from timesink.watcher import cycles, journal, notices, recordings
 from timesink.watcher.cycles import (
     CycleIntake,
     WatchedSeries,
-    learned_facts,
     learned_sentence,
     unjudged_rows,
 )
@@ -51,6 +51,7 @@ from timesink.watcher.notices import (
 )
 from timesink.watcher.status import place_document, status_document, status_of
 from timesink.watcher.tasks import WatchTask, _learn_rows
+from timesink.watcher.watch_json import LearnedJson
 
 
 def alarm(number=1):
@@ -154,7 +155,7 @@ def test_durations_are_a_histogram():
     for _ in range(2):
         series.add(unjudged_rows(rows), rows)
         series.close_second()
-    text = prometheus_text({"durations": series.durations()})
+    text = prometheus_text({"durations": to_builtins(series.durations())})
     lines = [line for line in text.splitlines() if "duration" in line]
     name, of = "timesink_cycle_duration_seconds", 'phase="learning"'
     assert lines[:3] == [
@@ -535,7 +536,7 @@ def test_a_restless_start_is_said_and_limits_are_those_of_alarms():
     assert series.calmer_remarks(model, ["an alarm"]) == []
     [phase] = series.phases(model.limits.lasting)
     assert phase["expected_us"] < phase["lasting_us"] < phase["limit_us"]
-    learned = {"cycles": 600, **learned_facts(model)}
+    learned = to_builtins(LearnedJson.of_model(model, 600, 600))
     status = {"state": "watching", "time_us": 0, "learned": learned, "phases": [phase]}
     text = to_text(status_document(status, None, now_us=0))
     assert "step times while learning" in text

@@ -63,9 +63,7 @@ def test_a_folder_is_gone_on_with(tmp_path):
         session_.begin(1)
         place.model.write_bytes(learn_live(ROWS).to_json())
         open_incident = session_.desk.incidents.begin(ALARM, 0.0)
-        session_.journal.replace(
-            f"incidents/{open_incident.id}/incident.json", open_incident.to_dict()
-        )
+        session_.journal.replace(f"incidents/{open_incident.id}/incident.json", open_incident.json)
         healthy = Reference("01", place.references / "01", "decode", "", {"batch_size": 8.0}, 5)
         healthy.folder.mkdir()
         session_.desk.references.add(healthy)

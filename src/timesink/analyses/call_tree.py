@@ -44,7 +44,7 @@ from timesink.analyses.modules import backward_passes, is_module_call, link_back
 from timesink.analyses.names import LIGHTNING, LIGHTNING_ACTION, LIGHTNING_MODULE
 from timesink.analyses.operators import node_times
 from timesink.model import intervals
-from timesink.model.alignment import common_head, common_lengths
+from timesink.model.alignment import common_subsequence
 from timesink.model.arrays import (
     exclusive_cumsum,
     grouped_cumsum,
@@ -54,7 +54,7 @@ from timesink.model.arrays import (
     sums_by,
 )
 from timesink.model.intervals import Flags, Ints
-from timesink.model.nesting import Nodes, depth_when_nested
+from timesink.model.nested_calls import Nodes, depth_when_nested
 from timesink.model.trace import Trace
 
 Thread: TypeAlias = tuple[str, str]
@@ -239,38 +239,18 @@ Pairs: TypeAlias = list[tuple[int, int]]
 
 
 def align(left: Sequence[str], right: Sequence[str]) -> Pairs:
-    """Places of a longest common subsequence in both, in order; the earlier of equal choices.
+    """Places of a longest common subsequence in both, in order.
 
     What is left out has to be deleted or inserted, so this is the shortest edit as well.
     """
-    code: dict[str, int] = {}
-    a, b = (
-        np.array([code.setdefault(key, len(code)) for key in side], dtype=np.int64)
-        for side in (left, right)
+    codes: dict[str, int] = {}
+    ours, theirs = common_subsequence(
+        *(
+            np.array([codes.setdefault(key, len(codes)) for key in side], dtype=np.int64)
+            for side in (left, right)
+        )
     )
-    # Runs of one program mostly begin and end alike, and the rest is quadratic.
-    head = common_head(a, b)
-    tail = common_head(a[head:][::-1], b[head:][::-1])
-    pairs = [(place, place) for place in range(head)]
-    _divide(a[head : len(a) - tail], b[head : len(b) - tail], (head, head), pairs)
-    return pairs + [(len(a) - place, len(b) - place) for place in range(tail, 0, -1)]
-
-
-def _divide(a: Ints, b: Ints, offset: tuple[int, int], pairs: Pairs) -> None:
-    """Halve the left side, cut the right side where it fits best: needs one row of memory."""
-    if not len(a) or not len(b):
-        return
-    if len(a) == 1:
-        equal = np.flatnonzero(b == a[0])
-        if len(equal):
-            pairs.append((offset[0], offset[1] + int(equal[0])))
-        return
-    half = len(a) // 2
-    before = common_lengths(a[:half], b)
-    after = common_lengths(a[half:][::-1], b[::-1])[::-1]
-    cut = int(np.argmax(before + after))
-    _divide(a[:half], b[:cut], offset, pairs)
-    _divide(a[half:], b[cut:], (offset[0] + half, offset[1] + cut), pairs)
+    return list(zip(ours.tolist(), theirs.tolist(), strict=True))
 
 
 class OperatorCost(msgspec.Struct, frozen=True):

@@ -31,7 +31,7 @@ from timesink.analyses.steps import find_steps, is_communication
 from timesink.model import vendors
 from timesink.model.element_types import type_by_spelling
 from timesink.model.intervals import Flags, Ints
-from timesink.model.nesting import Nodes, enclosing_calls
+from timesink.model.nested_calls import Nodes, enclosing_calls
 from timesink.model.trace import Trace
 from timesink.model.vendors import library_in
 

@@ -29,18 +29,21 @@ from timesink.analyses.columns import (
 )
 from timesink.model import vendors
 from timesink.model.intervals import Flags, Ints, union_starts
-from timesink.model.nesting import (
+from timesink.model.nested_calls import (
+    Nesting,
     NestingTimes,
     Nodes,
     enclosing_calls,
     levels,
-    nest_calls,
+    nest_in_order,
     nesting_times,
     pre_order,
     subtree_sizes,
+    walk_by_loop,
 )
 from timesink.model.schema import CAPTURED_KINDS, HOST_KINDS
 from timesink.model.trace import Trace
+from timesink.runtime.native import is_native, native_module
 
 
 def children_of(node: int, parent: Nodes, size: Ints) -> Nodes:
@@ -68,6 +71,27 @@ def outermost(nodes: Nodes, group: Ints, size: Ints) -> Ints:
     # Groups side by side on one line: calls end where their subtrees do.
     start = group[order] * (len(size) + 1) + nodes[order]
     return np.asarray(order[union_starts(start, start + size[nodes[order]])])
+
+
+def nest_calls(thread: Ints, start: Ints, end: Ints, frames: Flags | None = None) -> Nesting:
+    """Nest calls that are in pre-order, by compiled code where there is any."""
+    return nest_in_order(thread, start, end, frames, walk)
+
+
+def walk(start: Ints, end: Ints, frames: Flags) -> Nesting:
+    """Nest one thread whose calls cross, see :func:`timesink.model.nested_calls.walk_by_loop`."""
+    if not is_native():
+        return walk_by_loop(start, end, frames)
+    times = (np.asarray(moments, np.int64).tobytes() for moments in (start, end))
+    parent, depth, crossing, self_start = native_module().nest(
+        *times, np.asarray(frames, np.bool_).tobytes()
+    )
+    return Nesting(
+        np.frombuffer(parent, np.int64),
+        np.frombuffer(depth, np.int64),
+        np.frombuffer(crossing, np.bool_),
+        np.frombuffer(self_start, np.int64),
+    )
 
 
 _END_OF_TIME = np.iinfo(np.int64).max

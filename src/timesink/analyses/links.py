@@ -27,7 +27,7 @@ from timesink.analyses.columns import (
 from timesink.analyses.forest import CallForest, call_forest
 from timesink.model.intervals import Flags, Ints
 from timesink.model.launches import LAUNCH_KINDS, has_external_id_only, match_launches
-from timesink.model.nesting import Nodes
+from timesink.model.nested_calls import Nodes
 from timesink.model.trace import Trace
 from timesink.model.vendors import names_where
 

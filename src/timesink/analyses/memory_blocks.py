@@ -19,7 +19,7 @@ from timesink.analyses.memory_curve import (
 )
 from timesink.model.arrays import prefix_sums
 from timesink.model.intervals import Flags, Ints
-from timesink.model.nesting import Nodes, enclosing_calls
+from timesink.model.nested_calls import Nodes, enclosing_calls
 from timesink.model.trace import Trace
 
 AMOUNTS = ("size_increase_bytes", "allocation_count", "allocation_bytes")

@@ -15,7 +15,7 @@ from timesink.analyses.names import LIGHTNING, LIGHTNING_MODULE
 from timesink.analyses.operators import node_times, python_frames
 from timesink.model.arrays import latest_true, sums_by
 from timesink.model.intervals import Flags, Ints
-from timesink.model.nesting import Nodes, depth_when_nested, enclosing_calls
+from timesink.model.nested_calls import Nodes, depth_when_nested, enclosing_calls
 from timesink.model.schema import BUSY_KINDS, MODULE_PREFIX
 from timesink.model.trace import Trace
 

@@ -177,25 +177,54 @@ def python_frames(trace: Trace) -> PythonFrames:
     return PythonFrames(calls, row, outer, names, calls.start[first])
 
 
+class FrameStacks(msgspec.Struct, frozen=True, eq=False):
+    """The frames around operators that have no recorded stack; rows of `trace.host`."""
+
+    recorded: pl.Series
+    is_recorded: Flags
+    """By row: whether a stack was recorded."""
+    row: Ints
+    """Operators that frames stand for."""
+    place: Ints
+    """Place of each of them in `texts`."""
+    texts: list[str]
+
+    @property
+    def has_stack(self) -> Flags:
+        """By row: whether there is a stack, recorded or from frames."""
+        present = self.is_recorded.copy()
+        present[self.row] = np.array([text != "" for text in self.texts], np.bool_)[self.place]
+        return present
+
+
 @memoize_per_trace
-def call_stacks(trace: Trace) -> pl.Series:
-    """For each row of `trace.host`: the call stack, or of an operator that has none its frames."""
+def _frame_stacks(trace: Trace) -> FrameStacks:
     recorded = trace.lazy("host").select("call_stack").collect()["call_stack"]
     frames, host = python_frames(trace), host_columns(trace)
-    bare = (recorded == "").fill_null(value=True).to_numpy()
-    bare = np.flatnonzero(bare & host_kinds(trace).among("operator"))
+    is_recorded = (recorded != "").fill_null(value=False).to_numpy()
+    bare = np.flatnonzero(~is_recorded & host_kinds(trace).among("operator"))
     if not len(frames.row) or not len(bare):
-        return recorded
+        return FrameStacks(recorded, is_recorded, bare[:0], bare[:0], [""])
     # Clocks are rounded: an operator is called by what it spends most of its time in.
     most = host["dur_ns"].to_numpy()[bare] // 2 + 1
     caller = frames.calls.at(host[bare], most)
     used, place = np.unique(frames.row[caller[caller >= 0]], return_inverse=True)
-    stack = np.full(host.height, len(used))
-    stack[bare[caller >= 0]] = place
+    texts = [frames.stack(chain) for chain in used.tolist()]
+    return FrameStacks(recorded, is_recorded, bare[caller >= 0], place, texts)
+
+
+@memoize_per_trace
+def call_stacks(trace: Trace) -> pl.Series:
+    """For each row of `trace.host`: the call stack, or of an operator that has none its frames."""
+    frames = _frame_stacks(trace)
+    if not len(frames.row):
+        return frames.recorded
+    stack = np.full(len(frames.recorded), len(frames.texts))
+    stack[frames.row] = frames.place
     # As categories: a text of a hundred frames stands on many rows.
-    texts = pl.Series([*map(frames.stack, used.tolist()), None], dtype=pl.Categorical)
+    texts = pl.Series([*frames.texts, None], dtype=pl.Categorical)
     around = texts.gather(pl.Series(stack))
-    return around.zip_with(around.is_not_null(), recorded).alias("call_stack")
+    return around.zip_with(around.is_not_null(), frames.recorded).alias("call_stack")
 
 
 def with_call_stacks(trace: Trace) -> Trace:
@@ -229,11 +258,10 @@ def operator_table(
     """
     forest, times = call_forest(trace), node_times(trace)
     nodes = np.flatnonzero(forest.is_operator)
-    recorded = trace.lazy("host").select("call_stack").collect()["call_stack"]
-    stacks = recorded if as_plugin else call_stacks(trace)
-    stack_columns = [stacks] if by_stack else []
+    frames = _frame_stacks(trace)
+    stack_columns = [frames.recorded if as_plugin else call_stacks(trace)] if by_stack else []
     group, keys = _groups(trace, forest, nodes, stack_columns, by_shape=by_shape)
-    has_stack = (stacks != "").fill_null(value=False).to_numpy()[forest.row[nodes]]
+    has_stack = (frames.is_recorded if as_plugin else frames.has_stack)[forest.row[nodes]]
     count = keys.height
     finished = np.full(count, _LATER_THAN_ALL)
     np.minimum.at(finished, group, forest.post_order[nodes])

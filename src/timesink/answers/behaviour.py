@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import polars as pl
@@ -20,11 +20,13 @@ from timesink.analyses.behaviour.summary import (
 from timesink.analyses.behaviour.table import behaviour_table
 from timesink.analyses.cycles.search import find_cycles
 from timesink.analyses.cycles.spans import Cycles
+from timesink.answers.common_json import Rows
 from timesink.answers.tables import short_labels
 from timesink.answers.views import listed_table
 from timesink.comparison.reading import with_faults
 from timesink.errors import UnreadableError, UsageError
 from timesink.formats.read_options import Progress
+from timesink.formats.small_files import plain_values
 from timesink.model import units
 from timesink.model.schema import HOST_DEVICE
 from timesink.model.trace import Trace
@@ -50,23 +52,59 @@ class BehaviourReport(msgspec.Struct, frozen=True, eq=False):
 
     def to_dict(self) -> dict[str, Any]:
         """The summary for programs; the rows themselves are for CSV and Parquet."""
-        cycle_rows = self.table.unique(["host", "pid", "cycle"])
-        fields = ("method", "confidence", "reason")
-        return {
-            "schema": SCHEMA,
-            "source": self.source,
-            "rows": self.table.height,
-            "cycles": {
-                "count": cycle_rows.height,
-                "processes": list(distinct_texts(cycle_rows["pid"])),
-                "median_ns": cycle_rows["cycle_dur_ns"].median(),
-                "anchors": list(distinct_texts(self.table["anchor"])),
-                **{name: getattr(self.cycles, name, None) for name in fields},
-            },
-            "functions": _function_values(self.table, self.classes),
-            "counters": counter_summary(self.table).to_dicts(),
-            "notes": list(self.notes),
-        }
+        return plain_values(BehaviourJson.of(self))
+
+
+class BehaviourCyclesJson(msgspec.Struct, frozen=True, kw_only=True):
+    """How many steps there are, and how they were found."""
+
+    count: int
+    processes: tuple[str, ...]
+    median_ns: float | None
+    anchors: tuple[str, ...]
+    method: str | None
+    """Null for a behaviour table, which does not say; so are the next two."""
+    confidence: float | None
+    reason: str | None
+
+    @classmethod
+    def of(cls, report: BehaviourReport) -> BehaviourCyclesJson:
+        rows, cycles = report.table.unique(["host", "pid", "cycle"]), report.cycles
+        return cls(
+            count=rows.height,
+            processes=distinct_texts(rows["pid"]),
+            median_ns=cast("float | None", rows["cycle_dur_ns"].median()),
+            anchors=distinct_texts(report.table["anchor"]),
+            method=None if cycles is None else cycles.method,
+            confidence=None if cycles is None else cycles.confidence,
+            reason=None if cycles is None else cycles.reason,
+        )
+
+
+class BehaviourJson(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer of `timesink functions`."""
+
+    schema: str
+    source: str
+    rows: int
+    """Of the behaviour table."""
+    cycles: BehaviourCyclesJson
+    functions: Rows
+    """Every function with its counters, the most telling first."""
+    counters: Rows
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, report: BehaviourReport) -> BehaviourJson:
+        return cls(
+            schema=SCHEMA,
+            source=report.source,
+            rows=report.table.height,
+            cycles=BehaviourCyclesJson.of(report),
+            functions=_function_values(report.table, report.classes),
+            counters=counter_summary(report.table).to_dicts(),
+            notes=tuple(report.notes),
+        )
 
 
 def behaviour(

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import polars as pl
@@ -17,11 +17,12 @@ from timesink.analyses.cycles.spans import Candidate, Cycles, has_host_spans
 from timesink.analyses.damage import refusing_damage
 from timesink.analyses.fitness import recording_fitness
 from timesink.analyses.names import short_kernel_name
+from timesink.answers.common_json import FitnessJson, Rows, rows_of
 from timesink.answers.fitness import fitness_of_sides, fitness_sections
 from timesink.answers.views import listed_table
 from timesink.errors import TimesinkError
 from timesink.formats.read_options import Progress
-from timesink.formats.small_files import encode_json
+from timesink.formats.small_files import encode_json, plain_values
 from timesink.model import units
 from timesink.model.fitness import FIT, STEP_TIME, Fitness
 from timesink.output.blocks import Curve, Curves, Document, Section, Table, Text
@@ -30,7 +31,6 @@ from timesink.sources.discovery import Input, distinct_labels, input_of
 from timesink.sources.opening import open_each, open_trace
 
 SCHEMA = "timesink/cycles/1"
-_SHARES = ("confidence", "coverage", "likeness")
 
 
 class CycleRun(msgspec.Struct, frozen=True):
@@ -44,28 +44,6 @@ class CycleRun(msgspec.Struct, frozen=True):
     """One row per process and type: see `analyses.cycles.search.cycle_summary`."""
     fitness: Fitness = FIT
     """What the recording can answer."""
-
-    def to_dict(self) -> dict[str, Any]:
-        cycles = self.cycles
-        return {
-            "source": self.source,
-            "recording": self.fitness.to_dict(),
-            "method": cycles.method,
-            "anchor": cycles.anchor,
-            **{name: round(getattr(cycles, name), 4) for name in _SHARES},
-            "on_device": cycles.on_device,
-            "until_device_work": has_host_spans(cycles),
-            "reason": cycles.reason,
-            "notes": list(cycles.notes),
-            "count": cycles.table.height,
-            "median_ns": round(cycles.median_ns),
-            "mean_ns": round(cycles.mean_ns),
-            "processes": self.summary.to_dicts(),
-            "others": [
-                {**asdict(other), "marker": other.marker or None} for other in cycles.alternatives
-            ],
-            "cycles": cycles.table.to_dicts(),
-        }
 
 
 class CycleReport(msgspec.Struct, frozen=True):
@@ -89,15 +67,96 @@ class CycleReport(msgspec.Struct, frozen=True):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "schema": SCHEMA,
-            "path": self.path,
-            "runs": [run.to_dict() for run in self.runs],
-            "refused": [{"message": why.message, "hint": why.hint} for why in self.refused],
-        }
+        """The whole answer, ready for JSON: `CyclesJson` as plain data."""
+        return plain_values(CyclesJson.of(self))
 
     def to_json(self) -> bytes:
-        return encode_json(self.to_dict())
+        """The whole answer as JSON, on one line."""
+        return encode_json(CyclesJson.of(self))
+
+
+class AlternativeJson(msgspec.Struct, frozen=True):
+    """A unit that was considered, and why it was not taken."""
+
+    method: str
+    anchor: str
+    count: int
+    period_ns: int
+    reason: str
+    marker: str | None
+    """For a unit inside of the chosen one: what to ask for."""
+
+
+class CycleRunJson(msgspec.Struct, frozen=True, kw_only=True):
+    """The steps of one recording."""
+
+    source: str
+    recording: FitnessJson
+    method: str
+    anchor: str
+    confidence: float
+    coverage: float
+    likeness: float
+    on_device: bool
+    until_device_work: bool
+    """Whether steps end with their device work."""
+    reason: str
+    notes: tuple[str, ...]
+    count: int
+    median_ns: int
+    mean_ns: int
+    processes: Annotated[Rows, rows_of("CYCLE_SUMMARY", in_ns=True)]
+    """A row per process and step type."""
+    others: list[AlternativeJson]
+    cycles: Annotated[Rows, rows_of("CYCLES", in_ns=True)]
+    """A row per step."""
+
+    @classmethod
+    def of(cls, run: CycleRun) -> CycleRunJson:
+        cycles = run.cycles
+        return cls(
+            source=run.source,
+            recording=FitnessJson.of(run.fitness),
+            method=cycles.method,
+            anchor=cycles.anchor,
+            confidence=round(cycles.confidence, 4),
+            coverage=round(cycles.coverage, 4),
+            likeness=round(cycles.likeness, 4),
+            on_device=cycles.on_device,
+            until_device_work=has_host_spans(cycles),
+            reason=cycles.reason,
+            notes=tuple(cycles.notes),
+            count=cycles.table.height,
+            median_ns=round(cycles.median_ns),
+            mean_ns=round(cycles.mean_ns),
+            processes=run.summary.to_dicts(),
+            others=[
+                AlternativeJson(**{**asdict(other), "marker": other.marker or None})
+                for other in cycles.alternatives
+            ],
+            cycles=cycles.table.to_dicts(),
+        )
+
+
+class RefusalJson(msgspec.Struct, frozen=True):
+    """Why a recording has no steps, or could not be read."""
+
+    message: str
+    hint: str
+
+
+class CyclesJson(msgspec.Struct, frozen=True):
+    """The answer of `timesink steps`."""
+
+    schema: str
+    path: str
+    runs: list[CycleRunJson]
+    refused: list[RefusalJson]
+
+    @classmethod
+    def of(cls, report: CycleReport) -> CyclesJson:
+        refused = [RefusalJson(why.message, why.hint) for why in report.refused]
+        return cls(SCHEMA, report.path, [CycleRunJson.of(run) for run in report.runs], refused)
 
 
 def cycles(

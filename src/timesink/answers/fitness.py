@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
 
 from timesink.model import units
 from timesink.model.fitness import (
@@ -100,20 +99,3 @@ def fit_words(fitness: Fitness) -> str:
     """
     codes = ", ".join(dict.fromkeys(reason.code for reason in fitness.reasons))
     return f"{fitness.fit}: {codes}" if codes else fitness.fit
-
-
-def fitness_values(sides: Mapping[str, Fitness]) -> dict[str, Any]:
-    """The verdict on several recordings as plain data: the worst, and whose each reason is.
-
-    >>> fitness_values({"base": Fitness(), "new": Fitness()})
-    {'fit': 'yes', 'reasons': []}
-    """
-    fits = {fitness.fit for fitness in sides.values()}
-    return {
-        "fit": next((fit for fit in ("no", "partly") if fit in fits), "yes"),
-        "reasons": [
-            {"side": name, **reason.to_dict()}
-            for name, fitness in sides.items()
-            for reason in fitness.reasons
-        ],
-    }

@@ -6,14 +6,16 @@ import shlex
 import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
 import msgspec
+from msgspec import UNSET, UnsetType, structs
 
 from timesink.analyses.fitness import recording_fitness
 from timesink.analyses.summary import Summary, sampled_counters, sampled_span_ns, summarise
+from timesink.answers.common_json import FitnessJson, HealthJson, Row, Rows
+from timesink.formats.small_files import plain_values
 from timesink.model import units
 from timesink.model.fitness import FIT, Fitness
 from timesink.model.health import HealthEntry, merge_entries
@@ -26,12 +28,6 @@ from timesink.sources.opening import Opened, open_each, open_trace
 from timesink.sources.run_facts import plain_recording
 
 SCHEMA = "timesink/info/1"
-_COUNTS = (
-    *("events", "operators", "annotations", "python_calls", "runtime_calls", "driver_calls"),
-    *("kernels", "kernel_calls", "memcpys", "memsets", "collectives", "memory_events"),
-    *("counters", "flows", "steps", "behaviour_rows", "cycles"),
-)
-_OF_DEVICE = ("id", "name", "memory_bytes", "compute_capability", "multiprocessors")
 
 
 class TraceInfo(msgspec.Struct, frozen=True):
@@ -52,39 +48,6 @@ class TraceInfo(msgspec.Struct, frozen=True):
         """The rank, 0 when the trace does not say (health tells)."""
         return self.metadata.distributed.rank or 0
 
-    def to_dict(self) -> dict[str, Any]:
-        metadata, summary = self.metadata, self.summary
-        counts, used = {name: getattr(summary, name) for name in _COUNTS}, summary.devices_used
-        return {
-            "source": metadata.source,
-            "format": metadata.format,
-            "worker": metadata.worker,
-            "span": metadata.span,
-            "rank": self.rank,
-            "world_size": metadata.distributed.world_size,
-            "backend": metadata.distributed.backend,
-            "framework": metadata.framework,
-            "versions": dict(metadata.versions),
-            "clock": metadata.clock,
-            **counts,
-            "vendor": metadata.vendor,
-            "devices": [
-                {**{name: getattr(device, name) for name in _OF_DEVICE}, "used": device.id in used}
-                for device in metadata.devices
-            ],
-            "ranks": [self.rank],
-            "start_ns": summary.span.start_ns,
-            "span_us": summary.span.length_ns / 1000,
-            "device_span_us": summary.device_span.length_ns / 1000,
-            "device_busy_us": summary.device_busy_ns / 1000,
-            "sampled": list(self.sampled),
-            "recording": {
-                **({} if metadata.run is None else asdict(metadata.run)),
-                **self.fitness.to_dict(),
-            },
-            "health": [entry.to_dict() for entry in self.health],
-        }
-
 
 class Info(msgspec.Struct, frozen=True):
     """Everything found at a path."""
@@ -96,12 +59,7 @@ class Info(msgspec.Struct, frozen=True):
 
     def to_dict(self) -> dict[str, Any]:
         """One flat description; for a folder, totals over its traces and each trace by itself."""
-        parts = [trace.to_dict() for trace in self.traces]
-        answer = dict(parts[0]) if len(parts) == 1 else _totals(parts, self.traces)
-        answer["health"] = [entry.to_dict() for entry in self.all_health]
-        if len(parts) != 1:
-            answer["recording"] = self.fitness.to_dict()
-        return {"schema": SCHEMA, "path": self.path, **answer, "traces": parts}
+        return plain_values(info_json(self))
 
     @property
     def fitness(self) -> Fitness:
@@ -182,26 +140,187 @@ def _missing_ranks(traces: Sequence[TraceInfo]) -> list[HealthEntry]:
     return [HealthEntry("missing_rank", len(missing), ", ".join(map(str, missing[:16])))]
 
 
-def _totals(parts: Sequence[dict[str, Any]], traces: Sequence[TraceInfo]) -> dict[str, Any]:
-    spans = [trace.summary.span for trace in traces if trace.summary.span.end_ns]
-    start_ns = min((span.start_ns for span in spans), default=0)
-    end_ns = max((span.end_ns for span in spans), default=0)
-    vendors = sorted({part["vendor"] for part in parts})
-    devices: dict[tuple[int, str], dict[str, Any]] = {}
-    for device in (device for part in parts for device in part["devices"]):
-        merged = devices.setdefault((device["id"], device["name"]), dict(device))
-        merged["used"] = merged["used"] or device["used"]
-    return {
-        **{name: sum(part[name] for part in parts) for name in _COUNTS},
-        "vendor": vendors[0] if len(vendors) == 1 else ", ".join(vendors),
-        "devices": list(devices.values()),
-        "ranks": sorted({part["rank"] for part in parts}),
-        "world_size": max((part["world_size"] or 0 for part in parts), default=0) or None,
-        "start_ns": start_ns,
-        "span_us": (end_ns - start_ns) / 1000,
-        "device_span_us": sum(part["device_span_us"] for part in parts),
-        "device_busy_us": sum(part["device_busy_us"] for part in parts),
-    }
+class CountsJson(msgspec.Struct, frozen=True, kw_only=True):
+    """How much a recording holds of each kind."""
+
+    events: int
+    operators: int
+    annotations: int
+    python_calls: int
+    runtime_calls: int
+    driver_calls: int
+    kernels: int
+    kernel_calls: int
+    memcpys: int
+    memsets: int
+    collectives: int
+    memory_events: int
+    counters: int
+    flows: int
+    steps: int
+    behaviour_rows: int
+    cycles: int
+
+
+class UsedDeviceJson(msgspec.Struct, frozen=True):
+    """A device, and whether it was used."""
+
+    id: int
+    name: str
+    memory_bytes: int | None
+    compute_capability: str | None
+    multiprocessors: int | None
+    used: bool
+
+
+class TraceHead(CountsJson, frozen=True):
+    """What a trace says of itself, before its counts."""
+
+    schema: str | UnsetType
+    """Of an answer about a single recording; so are `path` and `traces`."""
+    path: str | UnsetType
+    source: str
+    format: str
+    worker: str | None
+    span: int | None
+    rank: int
+    world_size: int | None
+    backend: str | None
+    framework: str | None
+    versions: dict[str, str]
+    clock: str
+
+
+class TraceJson(TraceHead, frozen=True, kw_only=True):
+    """One trace: what it says about itself and what was counted."""
+
+    vendor: str
+    devices: list[UsedDeviceJson]
+    ranks: list[int]
+    start_ns: int
+    span_us: float
+    device_span_us: float
+    device_busy_us: float
+    sampled: Rows
+    """A row per device and counter that was sampled."""
+    recording: Annotated[Row, msgspec.Meta(extra_json_schema={"record": "FitnessJson"})]
+    """What the recorder says of the run, where there was one, with `fit` and `reasons`."""
+    health: list[HealthJson]
+    traces: list[TraceJson] | UnsetType = UNSET
+
+    @classmethod
+    def of(cls, trace: TraceInfo) -> TraceJson:
+        metadata, summary, used = trace.metadata, trace.summary, trace.summary.devices_used
+        return cls(
+            schema=UNSET,
+            path=UNSET,
+            source=metadata.source,
+            format=metadata.format,
+            worker=metadata.worker,
+            span=metadata.span,
+            rank=trace.rank,
+            world_size=metadata.distributed.world_size,
+            backend=metadata.distributed.backend,
+            framework=metadata.framework,
+            versions=dict(metadata.versions),
+            clock=metadata.clock,
+            **{name: getattr(summary, name) for name in CountsJson.__struct_fields__},
+            vendor=metadata.vendor,
+            devices=[
+                UsedDeviceJson(
+                    device.id,
+                    device.name,
+                    device.memory_bytes,
+                    device.compute_capability,
+                    device.multiprocessors,
+                    device.id in used,
+                )
+                for device in metadata.devices
+            ],
+            ranks=[trace.rank],
+            start_ns=summary.span.start_ns,
+            span_us=summary.span.length_ns / 1000,
+            device_span_us=summary.device_span.length_ns / 1000,
+            device_busy_us=summary.device_busy_ns / 1000,
+            sampled=list(trace.sampled),
+            recording={
+                **({} if metadata.run is None else msgspec.to_builtins(metadata.run)),
+                **structs.asdict(FitnessJson.of(trace.fitness)),
+            },
+            health=[HealthJson.of(entry) for entry in trace.health],
+        )
+
+
+class FolderHead(CountsJson, frozen=True):
+    """What was asked for."""
+
+    schema: str
+    path: str
+
+
+class FolderInfoJson(FolderHead, frozen=True, kw_only=True):
+    """Several traces: their totals, and each by itself."""
+
+    vendor: str
+    devices: list[UsedDeviceJson]
+    ranks: list[int]
+    world_size: int | None
+    start_ns: int
+    span_us: float
+    device_span_us: float
+    device_busy_us: float
+    health: list[HealthJson]
+    recording: FitnessJson
+    traces: list[TraceJson]
+
+    @classmethod
+    def of(cls, info: Info) -> FolderInfoJson:
+        traces = [TraceJson.of(trace) for trace in info.traces]
+        spans = [trace.summary.span for trace in info.traces if trace.summary.span.end_ns]
+        start_ns = min((span.start_ns for span in spans), default=0)
+        end_ns = max((span.end_ns for span in spans), default=0)
+        devices: dict[tuple[int, str], UsedDeviceJson] = {}
+        for device in (device for trace in traces for device in trace.devices):
+            merged = devices.setdefault((device.id, device.name), device)
+            if device.used:
+                devices[device.id, device.name] = structs.replace(merged, used=True)
+        return cls(
+            schema=SCHEMA,
+            path=info.path,
+            **{
+                name: sum(getattr(trace, name) for trace in traces)
+                for name in CountsJson.__struct_fields__
+            },
+            vendor=", ".join(sorted({trace.vendor for trace in traces})),
+            devices=list(devices.values()),
+            ranks=sorted({trace.rank for trace in traces}),
+            world_size=max((trace.world_size or 0 for trace in traces), default=0) or None,
+            start_ns=start_ns,
+            span_us=(end_ns - start_ns) / 1000,
+            device_span_us=sum(trace.device_span_us for trace in traces),
+            device_busy_us=sum(trace.device_busy_us for trace in traces),
+            health=[HealthJson.of(entry) for entry in info.all_health],
+            recording=FitnessJson.of(info.fitness),
+            traces=traces,
+        )
+
+
+InfoJson: TypeAlias = TraceJson | FolderInfoJson
+"""The answer of `timesink info`: of one recording, or of several."""
+
+
+def info_json(info: Info) -> InfoJson:
+    """The answer as JSON has it."""
+    if len(info.traces) != 1:
+        return FolderInfoJson.of(info)
+    trace = TraceJson.of(info.traces[0])
+    return structs.replace(
+        trace,
+        schema=SCHEMA,
+        path=info.path,
+        health=[HealthJson.of(entry) for entry in info.all_health],
+        traces=[trace],
+    )
 
 
 # What a recorder says about a run, and what it sampled, in words.

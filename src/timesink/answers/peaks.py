@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import msgspec
+from msgspec import UNSET, UnsetType
+
 from timesink.analyses.kernels.peaks import (
     LINK,
     MEMORY,
@@ -14,8 +17,10 @@ from timesink.analyses.kernels.peaks import (
     load_peaks,
     measured_peaks,
 )
+from timesink.answers.common_json import DevicePeaksJson
 from timesink.answers.views import listed_table
 from timesink.errors import UsageError
+from timesink.formats.small_files import plain_values
 from timesink.model import units
 from timesink.output.blocks import Document, Facts, Section, Text
 from timesink.output.numbers import column, table
@@ -42,9 +47,21 @@ def peaks_called(name: str) -> tuple[DevicePeaks, ...]:
     return tuple(row for row in rows if row.device == choice.peaks.device)
 
 
-def peaks_dict(rows: Sequence[DevicePeaks]) -> dict[str, Any]:
-    """Rows, ready for JSON."""
-    return {"schema": SCHEMA, "peaks": [row.to_dict() for row in rows]}
+class PeaksJson(msgspec.Struct, frozen=True):
+    """The answer of `timesink peaks`."""
+
+    schema: str
+    peaks: list[DevicePeaksJson]
+    skipped: dict[str, str] | UnsetType = UNSET
+    """Of `peaks measure`: what was not measured, and why."""
+    stored: str | UnsetType = UNSET
+    """Of `peaks measure`: where they are kept."""
+
+
+def peaks_dict(rows: Sequence[DevicePeaks], **measured: Any) -> dict[str, Any]:
+    """Rows, ready for JSON; with what `measured` says of those of the device at hand."""
+    peaks = PeaksJson(SCHEMA, [DevicePeaksJson.of(row) for row in rows], **measured)
+    return plain_values(peaks)
 
 
 def peaks_document(rows: Sequence[DevicePeaks]) -> Document:

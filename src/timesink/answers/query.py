@@ -10,7 +10,7 @@ import polars as pl
 from polars.lazyframe.in_process import InProcessQuery
 
 from timesink.analyses.operators import with_call_stacks
-from timesink.answers.views import VIEWS
+from timesink.answers.views import KERNELS_BY, VIEWS
 from timesink.errors import QueryError, QueryLimitError
 from timesink.model import units
 from timesink.model.schema import TABLES
@@ -36,6 +36,12 @@ VIEW_NAMES = {
 }
 """Views by what queries call them: `kernel_launches` or `"kernel-launches"`, `view_steps` where a
 table has the name."""
+KERNEL_NAMES = {
+    sql_name: by
+    for name, by in KERNELS_BY.items()
+    for sql_name in dict.fromkeys((name, name.replace("-", "_")))
+}
+"""Tables of `timesink kernels --by` by what queries call them: `kernels_by_family`."""
 QUERY_ROWS = 5_000_000
 """Of an answer; a table of so many takes minutes to write as text."""
 QUERY_SECONDS = 60.0
@@ -58,7 +64,8 @@ class QueryLimits(msgspec.Struct, frozen=True):
 def run_query(trace: Trace, sql: str, limits: QueryLimits | None = None) -> pl.DataFrame:
     """The answer to a SQL query, which sees the tables and views of the trace and nothing else.
 
-    Views have the names of `timesink analyze --view`, see `VIEW_NAMES`, and times in nanoseconds.
+    Views have the names of `timesink analyze --view`, see `VIEW_NAMES`, and times in nanoseconds;
+    tables of `timesink kernels --by` those of `KERNEL_NAMES`.
     Raises QueryError where it cannot be answered, QueryLimitError where not within the limits.
 
     >>> import timesink
@@ -107,15 +114,20 @@ def run_query(trace: Trace, sql: str, limits: QueryLimits | None = None) -> pl.D
 
 def _views_in(code: str, trace: Trace) -> dict[str, pl.LazyFrame]:
     """The views that a query reads, by the names it has for them."""
-    names = {name or quoted for quoted, name in _SOURCE.findall(code)} & VIEW_NAMES.keys()
     # What the query defines itself hides a view of that name.
-    names -= set(_DEFINED.findall(code))
-    if not names:
-        return {}
-    from timesink.answers.analysis.report import analyze_opened  # noqa: PLC0415 - most queries need none
+    names = {name or quoted for quoted, name in _SOURCE.findall(code)} - set(_DEFINED.findall(code))
+    views: dict[str, pl.LazyFrame] = {}
+    if of_analysis := names & VIEW_NAMES.keys():
+        from timesink.answers.analysis.report import analyze_opened  # noqa: PLC0415 - most queries need none
 
-    analysis = analyze_opened(trace, path=trace.metadata.source)
-    return {name: analysis.table(VIEW_NAMES[name]).lazy() for name in names}
+        analysis = analyze_opened(trace, path=trace.metadata.source)
+        views |= {name: analysis.table(VIEW_NAMES[name]).lazy() for name in of_analysis}
+    if of_kernels := names & KERNEL_NAMES.keys():
+        from timesink.answers.kernels.reading import kernels  # noqa: PLC0415 - as above
+
+        report = kernels(trace)
+        views |= {name: report.view(KERNEL_NAMES[name]).frame.lazy() for name in of_kernels}
+    return views
 
 
 def _within_time(running: InProcessQuery, most_seconds: float) -> pl.DataFrame:

@@ -93,9 +93,14 @@ class ViewTable(msgspec.Struct, frozen=True, eq=False):
         absent = self.absent or self.view.absent
         return "; ".join(filter(None, (absent.reason, absent.hint))) * self.frame.is_empty()
 
+    def rows(self, top: int | None = None) -> pl.DataFrame:
+        """Every column as programs get it: text as text, numbers without the noise of dividing."""
+        frame = self.frame if top is None else self.frame.head(top)
+        return without_noise(frame) if self.view.in_ns else in_microseconds(frame)
+
     def to_text(self, form: str, top: int | None = None) -> str:
         """Every column as JSON or CSV, for programs; CSV has no lists."""
-        rows = in_microseconds(self.frame if top is None else self.frame.head(top))
+        rows = self.rows(top)
         return rows.write_json() if form == "json" else frame_csv(lists_as_text(rows))
 
     def block(
@@ -168,6 +173,13 @@ def to_rows(frame: pl.DataFrame, top: int | None = None) -> list[dict[str, Any]]
 def view_rows(view: str, subject: object, top: int | None = None) -> list[dict[str, Any]]:
     """Rows of a view, of what its analysis takes: a trace, a run played again, a set of ranks."""
     return to_rows(find_view(view).analysis(subject), top)
+
+
+def without_noise(frame: pl.DataFrame) -> pl.DataFrame:
+    """The table with times as they are: text as text, numbers without the noise of dividing."""
+    return frame.with_columns(
+        pl.col(pl.Float64()).round(_DIGITS), pl.col(pl.Categorical(), pl.Enum).cast(pl.String())
+    )
 
 
 def in_microseconds(frame: pl.DataFrame) -> pl.DataFrame:

@@ -33,10 +33,6 @@ class Absent(msgspec.Struct, frozen=True):
     reason: str
     hint: str = ""
 
-    def to_dict(self) -> dict[str, Any]:
-        """In the place of a section."""
-        return {"rows": [], "reason": self.reason, "hint": self.hint}
-
 
 NO_STEPS = Absent("the trace has no events with a duration", "profile a few steps of the program")
 NO_PATH = Absent(
@@ -135,10 +131,14 @@ class View(msgspec.Struct, frozen=True):
     """Columns of the short answer, where these are not the main ones."""
     groups: Mapping[str, Mapping[str, bool]] = msgspec.field(default_factory=dict)
     """Arguments of the analysis for each `--group-by`."""
+    table_name: str = ""
+    """Its rows of `columns.csv`, where they are not called as the view."""
+    in_ns: bool = False
+    """Whether programs get lengths of time in nanoseconds, as analyses have them."""
 
     @property
     def columns(self) -> Columns:
-        return columns_of(self.name)
+        return columns_of(self.table_name or self.name)
 
     @property
     def per_span(self) -> bool:
@@ -203,6 +203,19 @@ def find_view(name: str) -> View:
         tuple(row["brief"].split()),
         _OPERATOR_GROUPS if name == "operators" else {},
     )
+
+
+KERNEL_GROUPS = ("name", "full-name", "family", "operator", "module", "module-class")
+"""What `timesink kernels --by` groups launches by."""
+KERNELS_BY = {f"kernels-by-{by}": by for by in KERNEL_GROUPS}
+"""Tables of kernels by the names that queries have for them."""
+
+
+def kernel_view(by: str) -> View:
+    """The table of `timesink kernels --by`."""
+    name, title = f"kernels-by-{by}", f"Kernels by {by.replace('-', ' ')}"
+    share_of = ("total_ns",)
+    return View(name, title, "", NO_KERNELS, share_of, table_name="kernel-use", in_ns=True)
 
 
 def check_group(group_by: str, view: str | None = None) -> None:

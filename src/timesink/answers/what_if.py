@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import polars as pl
+from msgspec import UNSET, UnsetType, structs
 
 from timesink.analyses.columns import host_columns
 from timesink.analyses.device_activities import has_device_work
 from timesink.analyses.fitness import recording_fitness
 from timesink.analyses.kernels.peaks import choose_peaks
 from timesink.analyses.replay.changes import AskedChange, change_of
-from timesink.analyses.replay.own_clock import ESTIMATED, NONE, OwnClock, StepTime, clock_values
+from timesink.analyses.replay.own_clock import ESTIMATED, NONE, OwnClock, StepTime
 from timesink.analyses.replay.prediction import (
     Prediction,
     Ranked,
@@ -27,12 +28,13 @@ from timesink.analyses.replay.prediction import (
 )
 from timesink.analyses.replay.what_if import NamedWork, named_by, two_devices
 from timesink.analyses.steps import find_steps
+from timesink.answers.common_json import ClockJson, FitnessJson
 from timesink.answers.fitness import fitness_sections
 from timesink.answers.tables import sentence
 from timesink.answers.views import NO_PATH, listed_table, parts_of
 from timesink.errors import UnreadableError
 from timesink.formats.read_options import Progress
-from timesink.formats.small_files import encode_json
+from timesink.formats.small_files import encode_json, plain_values
 from timesink.model import units
 from timesink.model.fitness import CRITICAL_PATH
 from timesink.model.trace import Trace
@@ -57,14 +59,6 @@ KINDS = {kind: part.words for kind, part in _PATH.items()}
 """What people call the kinds of pieces of the critical path."""
 
 _NOT_TOLD = "Savings cannot be predicted from this recording."
-_NO_VALUES: dict[str, Any] = {
-    **dict.fromkeys(("cycle_us", "ci95_us", "saving_us", "saving_ratio", "per_sample_us")),
-    "changes": [],
-    "critical_path": [],
-    "limit": None,
-}
-"""What JSON says where the recording cannot carry a prediction."""
-
 _BEST = {
     "change": pl.String(),
     **dict.fromkeys(("saving_ns", "cycle_ns"), pl.Float64()),
@@ -227,83 +221,145 @@ class WhatIf:
 
     def to_dict(self) -> dict[str, Any]:
         """The whole answer, ready for JSON; `docs/what_if.md` describes every key."""
-        answer = {
-            "schema": SCHEMA,
-            "source": self.path,
-            "headline": self.headline,
-            "recording": recording_fitness(self.trace).to_dict(),
-            "clock": clock_values(self.trace),
-            "today_us": _us(self.today_ns),
-            **(self._values() if self.is_told else _NO_VALUES),
-            "notes": list(self.notes) if self.is_told else [],
-        }
-        if self.ranks_single:
-            is_known = self.is_told
-            answer["best"] = [*self._best_values()] if is_known else []
-            answer["in_vain"] = [change.text for change in self.in_vain] if is_known else []
-        return answer
-
-    def _values(self) -> dict[str, Any]:
-        limit = self.limit
-        return {
-            "cycle_us": _us(self.cycle_ns),
-            "ci95_us": None
-            if self.interval_ns is None
-            else [_us(bound) for bound in self.interval_ns],
-            "saving_us": _us(self.saving_ns),
-            "saving_ratio": round(self.saving_ns / self.today_ns, 6) if self.today_ns else None,
-            "per_sample_us": _us(self.sample_ns),
-            "changes": [
-                {
-                    "asked": applied_change.change.text,
-                    "saving_us": _us(applied_change.saving_ns),
-                    **_named_work_values(applied_change.named),
-                }
-                for applied_change in self.applied
-            ],
-            "critical_path": [
-                {"kind": kind, "today_us": _us(today), "cycle_us": _us(new)}
-                for kind, today, new in self.critical_path.iter_rows()
-            ],
-            "limit": {
-                "kind": limit.kind,
-                "kind_us": _us(limit.kind_ns),
-                "name": limit.name,
-                "name_us": _us(limit.name_ns),
-            },
-        }
-
-    def _best_values(self) -> Iterator[dict[str, Any]]:
-        for change, saving, cycle, kind, name in self.best.iter_rows():
-            limit = {"kind": kind, "name": name}
-            yield {
-                "asked": change,
-                "saving_us": _us(saving),
-                "cycle_us": _us(cycle),
-                "limit": limit,
-            }
+        return plain_values(WhatIfJson.of(self))
 
     def to_json(self) -> bytes:
         """The whole answer as JSON, on one line."""
-        return encode_json(self.to_dict())
+        return encode_json(WhatIfJson.of(self))
 
     def __repr__(self) -> str:
         """One line: what was changed, and the answer."""
         return f"<WhatIf of {Path(self.path).name}: {self.headline}>"
 
 
+class MadeChangeJson(msgspec.Struct, frozen=True):
+    """A change, what it saves after those before it, and what it is about per step."""
+
+    asked: str
+    saving_us: float
+    calls: float
+    activities: float
+    waits: float
+    host_us: float
+    device_us: float
+    wait_us: float
+    """How long threads wait there for the device."""
+
+    @classmethod
+    def of(cls, made: MadeChange) -> MadeChangeJson:
+        work = made.named
+        return cls(
+            asked=made.change.text,
+            saving_us=_us(made.saving_ns),
+            calls=round(work.calls, 3),
+            activities=round(work.activities, 3),
+            waits=round(work.waits, 3),
+            host_us=_us(work.host_ns),
+            device_us=_us(work.device_ns),
+            wait_us=_us(work.wait_ns),
+        )
+
+
+class PathPartJson(msgspec.Struct, frozen=True):
+    """A kind of piece of the critical path, today and then."""
+
+    kind: str
+    today_us: float
+    cycle_us: float
+
+
+class LimitJson(msgspec.Struct, frozen=True):
+    """What decides most of the new step."""
+
+    kind: str
+    kind_us: float
+    name: str
+    name_us: float
+
+
+class LimitNameJson(msgspec.Struct, frozen=True):
+    """What decides most of a step after a single change."""
+
+    kind: str
+    name: str
+
+
+class BestChangeJson(msgspec.Struct, frozen=True):
+    """A single change that saves something."""
+
+    asked: str
+    saving_us: float
+    cycle_us: float
+    limit: LimitNameJson
+
+
+class WhatIfJson(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer of `timesink whatif`; where the recording cannot carry it, null and empty."""
+
+    schema: str
+    source: str
+    headline: str
+    recording: FitnessJson
+    clock: ClockJson
+    today_us: float
+    cycle_us: float | None = None
+    ci95_us: tuple[float, float] | None = None
+    saving_us: float | None = None
+    saving_ratio: float | None = None
+    per_sample_us: float | None = None
+    changes: tuple[MadeChangeJson, ...] = ()
+    critical_path: tuple[PathPartJson, ...] = ()
+    limit: LimitJson | None = None
+    notes: tuple[str, ...] = ()
+    best: tuple[BestChangeJson, ...] | UnsetType = UNSET
+    """Single changes, the best first; with `--best`."""
+    in_vain: tuple[str, ...] | UnsetType = UNSET
+    """Single changes that save nothing to speak of; with `--best`."""
+
+    @classmethod
+    def of(cls, answer: WhatIf) -> WhatIfJson:
+        head = cls(
+            schema=SCHEMA,
+            source=answer.path,
+            headline=answer.headline,
+            recording=FitnessJson.of(recording_fitness(answer.trace)),
+            clock=ClockJson.of_trace(answer.trace),
+            today_us=_us(answer.today_ns),
+            best=() if answer.ranks_single else UNSET,
+            in_vain=() if answer.ranks_single else UNSET,
+        )
+        if not answer.is_told:
+            return head
+        limit, interval_ns = answer.limit, answer.interval_ns
+        full = structs.replace(
+            head,
+            cycle_us=_us(answer.cycle_ns),
+            ci95_us=None if interval_ns is None else (_us(interval_ns[0]), _us(interval_ns[1])),
+            saving_us=_us(answer.saving_ns),
+            saving_ratio=round(answer.saving_ns / answer.today_ns, 6) if answer.today_ns else None,
+            per_sample_us=_us(answer.sample_ns),
+            changes=tuple(map(MadeChangeJson.of, answer.applied)),
+            critical_path=tuple(
+                PathPartJson(kind, _us(today), _us(new))
+                for kind, today, new in answer.critical_path.iter_rows()
+            ),
+            limit=LimitJson(limit.kind, _us(limit.kind_ns), limit.name, _us(limit.name_ns)),
+            notes=answer.notes,
+        )
+        if not answer.ranks_single:
+            return full
+        return structs.replace(
+            full,
+            best=tuple(
+                BestChangeJson(change, _us(saving), _us(cycle), LimitNameJson(kind, name))
+                for change, saving, cycle, kind, name in answer.best.iter_rows()
+            ),
+            in_vain=tuple(change.text for change in answer.in_vain),
+        )
+
+
 def _us(value: float) -> float:
     return round(value / 1000, 3)
-
-
-def _named_work_values(named: NamedWork) -> dict[str, float]:
-    """What a change is about, per cycle, times in microseconds."""
-    return {
-        f"{key[:-3]}_us" if key.endswith("_ns") else key: round(
-            value / 1000 if key.endswith("_ns") else value, 3
-        )
-        for key, value in asdict(named).items()
-    }
 
 
 def limit_of(prediction: Prediction) -> PathLimit:

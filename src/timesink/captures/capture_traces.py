@@ -25,7 +25,7 @@ from timesink.model.captures import (
 )
 from timesink.model.intervals import Flags, Ints
 from timesink.model.launches import LAUNCH_KINDS, match_launches
-from timesink.model.nesting import nest_calls, pre_order
+from timesink.model.nested_calls import nest_in_order, pre_order
 from timesink.model.schema import BUSY_KINDS, CAPTURED_KINDS
 from timesink.model.trace import Trace
 from timesink.model.vendors import (
@@ -71,7 +71,7 @@ def captures_in(trace: Trace, source: str, label: str = "") -> list[Capture]:
             inside &= pids == stretch.pid
         if not inside.any():
             continue
-        tree = tree or _Tree(host)
+        tree = tree or _NestedHost(host)
         rows = dead[inside]
         calls, node_call = tree.calls_around(rows, stretch.start_ns)
         nodes = _nodes(host[rows], node_call)
@@ -105,7 +105,7 @@ def eager_capture(trace: Trace, source: str) -> Capture | None:
     launch = launches[place[work]]
     order = np.lexsort((work, host["ts_ns"].to_numpy()[launch]))
     work, launch = work[order], launch[order]
-    calls, node_call = _Tree(host).calls_around(launch)
+    calls, node_call = _NestedHost(host).calls_around(launch)
     rows = device[work]
     kinds = rows["kind"].cast(pl.String).replace("collective", "kernel")
     nodes = pl.DataFrame(
@@ -163,9 +163,9 @@ def _stretches(host: pl.DataFrame, label: str) -> Iterator[_Stretch]:
         yield _Stretch(None, np.iinfo(np.int64).min, np.iinfo(np.int64).max, label)
         return
     opened: dict[tuple[str, str], int] = {}
-    found = marks.filter(pl.col("name").is_in([*begins, *ends])).sort("ts_ns").collect()
+    borders = marks.filter(pl.col("name").is_in([*begins, *ends])).sort("ts_ns").collect()
     ranges = _annotations(host)
-    for name, pid, tid, start, length in found.iter_rows():
+    for name, pid, tid, start, length in borders.iter_rows():
         if name in begins:
             opened[pid, tid] = start
         elif (pid, tid) in opened:
@@ -215,7 +215,7 @@ def _kind_of(name: str) -> str:
     return "other" if "hostfunc" in lower else kind
 
 
-class _Tree:
+class _NestedHost:
     """Host calls nested by their threads, to look up what is around a launch."""
 
     def __init__(self, host: pl.DataFrame) -> None:
@@ -231,7 +231,9 @@ class _Tree:
         order = pre_order(self._lane[rows], self._start[rows], self._end[rows], frames)
         self._row = rows[order]
         self._thread = self._lane[self._row]
-        nest = nest_calls(self._thread, self._start[self._row], self._end[self._row], frames[order])
+        nest = nest_in_order(
+            self._thread, self._start[self._row], self._end[self._row], frames[order]
+        )
         self._parent = nest.parent
         names = kinds.gather(self._row)
         self._is_named = names.is_in(_NAMED).to_numpy()
@@ -279,29 +281,29 @@ class _Tree:
 
     def _innermost(self, launches: Ints) -> Ints:
         """The innermost call around each launch, a place in the tree; -1 for none."""
-        found = np.full(len(launches), -1, dtype=np.int64)
+        innermost = np.full(len(launches), -1, dtype=np.int64)
         start, end = self._start[launches], self._end[launches]
         for number in np.unique(self._lane[launches]):
             mine = np.flatnonzero(self._lane[launches] == number)
             first, last = np.searchsorted(self._thread, [number, number + 1])
             begun = np.searchsorted(self._start[self._row[first:last]], start[mine], "right") - 1
-            found[mine] = np.where(begun >= 0, begun + first, -1)
-        climbing = np.flatnonzero(found >= 0)
+            innermost[mine] = np.where(begun >= 0, begun + first, -1)
+        climbing = np.flatnonzero(innermost >= 0)
         while len(climbing):
-            climbing = climbing[self._end[self._row[found[climbing]]] < end[climbing]]
-            found[climbing] = self._parent[found[climbing]]
-            climbing = climbing[found[climbing] >= 0]
-        return found
+            climbing = climbing[self._end[self._row[innermost[climbing]]] < end[climbing]]
+            innermost[climbing] = self._parent[innermost[climbing]]
+            climbing = climbing[innermost[climbing] >= 0]
+        return innermost
 
     def _caller_among(self, wanted: Flags, places: Ints) -> Ints:
         """Each place itself or its nearest caller that is wanted; else -1."""
-        found = places.copy()
-        climbing = np.flatnonzero(found >= 0)
+        callers = places.copy()
+        climbing = np.flatnonzero(callers >= 0)
         while len(climbing):
-            climbing = climbing[~wanted[found[climbing]]]
-            found[climbing] = self._parent[found[climbing]]
-            climbing = climbing[found[climbing] >= 0]
-        return found
+            climbing = climbing[~wanted[callers[climbing]]]
+            callers[climbing] = self._parent[callers[climbing]]
+            climbing = climbing[callers[climbing] >= 0]
+        return callers
 
     def _stacks(self, chosen: Ints) -> list[str | None]:
         """Call stacks of operators: as recorded, else the Python functions around them."""

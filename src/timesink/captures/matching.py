@@ -45,11 +45,11 @@ class Matches(msgspec.Struct, frozen=True, eq=False):
 
 
 def match_replays(
-    replays: Replays, captures: Sequence[Capture], told: Sequence[frozenset[int]] = ()
+    replays: Replays, captures: Sequence[Capture], numbers: Sequence[frozenset[int]] = ()
 ) -> Matches:
     """For each replay the capture it is of; captures are in the order in which they were made.
 
-    `told` are numbers that ranges around each replay say: of captures that fit equally those of
+    `numbers` are those that ranges around each replay say: of captures that fit equally those of
     such a batch size are taken.
 
     Parts of a program that are captured one by one may be equal; which of them is replayed then
@@ -58,29 +58,35 @@ def match_replays(
     variants, variant_of = _variants(replays)
     fits = [_fits(replays.work[replays.places(first)], captures) for first in variants]
     fit_of_replay = [fits[variant] for variant in variant_of.tolist()]
-    sized = [_of_size(fit, captures, said) for fit, said in zip(fit_of_replay, told, strict=False)]
+    sized = [
+        _of_size(fit, captures, sizes) for fit, sizes in zip(fit_of_replay, numbers, strict=False)
+    ]
     candidates = [
         of_size or fit for fit, of_size in zip_longest(fit_of_replay, sized, fillvalue=None)
     ]
     chosen, is_sure = _choose([fit or {} for fit in candidates], captures)
     has_shapes = _shapes_hold(fits, captures)
-    found: list[Match | None] = []
+    matches: list[Match | None] = []
     for replay, (variant, capture) in enumerate(zip(variant_of.tolist(), chosen, strict=True)):
         if capture < 0:
-            found.append(None)
+            matches.append(None)
             continue
         fit = fits[variant][capture]
         is_told = replay < len(sized) and bool(sized[replay]) and fit.alike in {None, 1.0}
         is_told = is_told and _agree_on_shapes(list(sized[replay]), captures)
-        found.append(Match(capture, fit.node, is_told or has_shapes[variant]))
-    return Matches(found, int((~is_sure).sum()))
+        matches.append(Match(capture, fit.node, is_told or has_shapes[variant]))
+    return Matches(matches, int((~is_sure).sum()))
 
 
 def _of_size(
-    fit: dict[int, Fit], captures: Sequence[Capture], said: frozenset[int]
+    fit: dict[int, Fit], captures: Sequence[Capture], sizes: frozenset[int]
 ) -> dict[int, Fit]:
     """The captures of a batch size that is among some numbers, or none of them."""
-    return {place: kept for place, kept in fit.items() if captures[place].batch_size in said}
+    return {
+        place: capture_fit
+        for place, capture_fit in fit.items()
+        if captures[place].batch_size in sizes
+    }
 
 
 class Fit(NamedTuple):
@@ -301,13 +307,13 @@ def call_chains(capture: Capture) -> Ints:
 
 def _same_geometry(work: pl.DataFrame, nodes: pl.DataFrame) -> float | None:
     """The part of kernels that have the geometry of their nodes, of those whose both is known."""
-    known = work["grid_x"].is_not_null() & nodes["grid_x"].is_not_null()
-    if not known.any():
+    has_both = work["grid_x"].is_not_null() & nodes["grid_x"].is_not_null()
+    if not has_both.any():
         return None
     equal = pl.Series([True] * work.height)
     for name in GEOMETRY:
         equal &= work[name].eq_missing(nodes[name])
-    return int((equal & known).sum()) / int(known.sum())
+    return int((equal & has_both).sum()) / int(has_both.sum())
 
 
 def _window(work: pl.DataFrame, nodes: pl.DataFrame) -> slice:

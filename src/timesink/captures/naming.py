@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from timesink.captures.matching import Match, Matches, match_replays
-from timesink.captures.replays import Replays, find_replays, told_numbers
+from timesink.captures.replays import Replays, find_replays, numbers_around
 from timesink.model.captures import (
     CALL_KINDS,
     CALL_NUMBERS,
@@ -57,7 +57,7 @@ def with_captured_calls(
         return _with_facts(trace, facts) if failures else trace
     host = trace.lazy("host").collect(engine="in-memory")
     has_sizes = any(capture.batch_size is not None for capture in captures)
-    matches = match_replays(replays, captures, told_numbers(host, replays) if has_sizes else ())
+    matches = match_replays(replays, captures, numbers_around(host, replays) if has_sizes else ())
     groups: defaultdict[tuple[int, bytes], list[int]] = defaultdict(list)
     for replay, match in enumerate(matches.of_replay):
         if match is not None:
@@ -70,16 +70,16 @@ def with_captured_calls(
         if match is None:
             continue
         template = _template(captures[place], match, _names_around(host, replays, members))
-        rows, work = _expanded(template, replays, members, host, next_index)
+        rows, work = _calls_at_replays(template, replays, members, host, next_index)
         frames.append(rows)
         for replay, indices in work:
             where = replays.row[replays.places(replay)]
             named[where] = indices
         next_index += rows.height
     health = _health(replays, matches, named)
-    found = tuple(_NOBODY if match is None else match.capture for match in matches.of_replay)
+    of_replay = tuple(_NOBODY if match is None else match.capture for match in matches.of_replay)
     uses = _uses(captures, matches, replays, named)
-    trace = _with_facts(trace, replace(facts, captures=uses, of_replay=found))
+    trace = _with_facts(trace, replace(facts, captures=uses, of_replay=of_replay))
     calls = pl.concat([host, *frames]) if frames else host
     if frames:
         # Operators are known now, of these graphs at least.
@@ -220,7 +220,7 @@ def _names_around(host: pl.DataFrame, replays: Replays, members: Sequence[int]) 
     return frozenset(around.select(pl.col("name").cast(pl.String)).collect()["name"].to_list())
 
 
-def _expanded(
+def _calls_at_replays(
     template: _Template,
     replays: Replays,
     members: Sequence[int],

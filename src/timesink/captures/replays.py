@@ -85,7 +85,7 @@ _DIGITS = re.compile(r"\d{1,9}")
 _STEP = "ProfilerStep#"
 
 
-def told_numbers(host: pl.DataFrame, replays: Replays) -> list[frozenset[int]]:
+def numbers_around(host: pl.DataFrame, replays: Replays) -> list[frozenset[int]]:
     """For each replay the numbers in the names of the ranges that the program marks around it.
 
     Servers say there which batch size they run: `decode bs=32`.
@@ -100,11 +100,11 @@ def told_numbers(host: pl.DataFrame, replays: Replays) -> list[frozenset[int]]:
     last = first + ranges["dur_ns"].to_numpy()
     pid = ranges["pid"].cast(pl.String).to_numpy()
     calls = host[replays.call].select("pid", "ts_ns").cast({"pid": pl.String}).rows()
-    told = []
+    by_replay = []
     for process, moment in calls:
         around = np.flatnonzero((first <= moment) & (last >= moment) & (pid == process))
-        told.append(frozenset().union(*(numbers[place] for place in around.tolist())))
-    return told
+        by_replay.append(frozenset().union(*(numbers[place] for place in around.tolist())))
+    return by_replay
 
 
 _NO_REPLAYS = Replays(

@@ -135,9 +135,9 @@ def run_baseline(options: argparse.Namespace) -> int:
         _list(baseline_store.list_baselines(store), options)
     elif options.action == "show":
         baseline = baseline_store.load_baseline(options.name, store)
-        is_json, plain = options.format == "json", baselines.plain
+        is_json = options.format == "json"
         print(
-            json.dumps(sayable_values(plain(baseline)), indent=2)
+            json.dumps(sayable_values(baselines.baseline_values(baseline)), indent=2)
             if is_json
             else "\n".join(baselines.baseline_lines(baseline))
         )
@@ -145,7 +145,7 @@ def run_baseline(options: argparse.Namespace) -> int:
         baseline_store.remove_baseline(options.name, store)
         print(f"Removed {baseline_store.reference(baseline_store.checked_name(options.name))}")
     else:
-        from timesink.answers.comparison.budget_file import starting_budgets  # noqa: PLC0415 - start-up time
+        from timesink.comparison.gate.budget_file import starting_budgets  # noqa: PLC0415 - start-up time
 
         check_answer(options, "text", options.run)
         if baseline_store.is_reference(options.run):
@@ -160,7 +160,8 @@ def run_baseline(options: argparse.Namespace) -> int:
 
 
 def _add(options: argparse.Namespace) -> None:
-    from timesink.answers.comparison import history_rows  # noqa: PLC0415 - as above
+    from timesink.answers.comparison.history import added_words  # noqa: PLC0415 - as above
+    from timesink.comparison.gate import history_rows  # noqa: PLC0415
     from timesink.comparison.gate.baseline_store import checked_name, store_at  # noqa: PLC0415
 
     moment = None if options.time is None else history_rows.moment_us(options.time)
@@ -174,7 +175,7 @@ def _add(options: argparse.Namespace) -> None:
             reading=reading,
         )
     place = store_at(options.store).place
-    print(history_rows.added_words(added, checked_name(options.name), place, new=new))
+    print(added_words(added, checked_name(options.name), place, new=new))
 
 
 @contextmanager
@@ -189,16 +190,12 @@ def _side_options(options: argparse.Namespace) -> Iterator[SideReadOptions]:
 
 
 def _list(entries: Sequence[Listed], options: argparse.Namespace) -> None:
-    from timesink.answers.comparison.baselines import plain, row  # noqa: PLC0415 - start-up time
+    from timesink.answers.comparison.baselines import listed_values, row  # noqa: PLC0415 - start-up time
     from timesink.comparison.gate.baseline_store import reference, store_at  # noqa: PLC0415
 
     series = store_at(options.store).series()
     if options.format == "json":
-        baseline_documents = [
-            plain(entry.baseline) for entry in entries if entry.baseline is not None
-        ]
-        lost = {entry.name: entry.problem.message for entry in entries if entry.problem is not None}
-        document = {"baselines": baseline_documents, "unreadable": lost, "histories": series}
+        document = listed_values(entries, series)
         print(json.dumps(sayable_values(document), indent=2))
     elif not entries and not series:
         print(f"No baseline in {store_at(options.store).place}")

@@ -181,6 +181,9 @@ def _parsers_of(*complete: str) -> tuple[_Parser, Mapping[str, _Parser]]:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"timesink {__version__}")
+    parser.add_argument(
+        "--verbose", action="store_true", help="with --version: also what reads traces"
+    )
     commands = parser.add_subparsers(
         dest="command", metavar="COMMAND", required=True, prog="timesink", parser_class=_Parser
     )
@@ -234,6 +237,22 @@ def parts_of(command: str) -> _Parts:
     return several.get(command) or (module.__doc__, module.add_arguments, module.run)
 
 
+def _text_without_command(words: Sequence[str]) -> str | None:
+    """The help, or the details of this version, where that is all that is asked."""
+    if not words:
+        return _parsers_of()[0].format_help()
+    is_verbose = "--verbose" in words and all(word.startswith("-") for word in words)
+    return _version_details() if is_verbose and "--version" in words else None
+
+
+def _version_details() -> str:
+    """What to state beside a question about speed, a line each."""
+    from timesink.runtime.native import native_state  # noqa: PLC0415 - nothing else needs it here
+
+    python = f"{sys.implementation.name} {sys.version.split()[0]} on {sys.platform}"
+    return f"timesink {__version__}\ntraces are read by: {native_state()}\npython: {python}"
+
+
 _GC_THRESHOLDS = (200_000, 20, 100)
 """When garbage is collected: allocations, and rounds of the younger generations."""
 
@@ -250,8 +269,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # All memory goes back with the process: to take objects apart one by one first only takes time.
     atexit.register(gc.freeze)
     words = sys.argv[1:] if arguments is None else list(arguments)
-    if not words:
-        _parsers_of()[0].print_help()
+    text = _text_without_command(words)
+    if text is not None:
+        print(text.rstrip())
         return 0
     place = next((k for k, word in enumerate(words) if not word.startswith("-")), None)
     if place is not None:
@@ -289,9 +309,9 @@ def _run_noting_limits(run: _Run, options: argparse.Namespace) -> int:
         code = run(options)
     sys.stdout.flush()
     if numbers:
-        print("limits this answer rests on:", file=sys.stderr)
+        print_stderr("limits this answer rests on:")
     for number in numbers:
-        print(f"  {number.place} = {number.value:g}: {number.meaning}", file=sys.stderr)
+        print_stderr(f"  {number.place} = {number.value:g}: {number.meaning}")
     return code
 
 

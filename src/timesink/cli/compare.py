@@ -57,8 +57,8 @@ from timesink.sources.ab_folder import is_ab
 from timesink.sources.places import without_password
 
 if TYPE_CHECKING:
-    from timesink.answers.comparison.budget_file import Budget
     from timesink.answers.comparison.gate_result import Gate
+    from timesink.comparison.gate.budget_file import Budget
     from timesink.comparison.results import Comparison, Pair
 
 
@@ -256,7 +256,7 @@ def _give_answer(
         else:
             _give(terminal.to_text(document), options.output)
     elif form == "csv":
-        from timesink.answers.comparison.values import table_csv  # noqa: PLC0415 - start-up time
+        from timesink.answers.comparison.published_tables import table_csv  # noqa: PLC0415 - start-up time
 
         compared_pair = _only_pair(comparison)
         if options.view is not None:
@@ -307,7 +307,7 @@ def _nothing_to_compare() -> NotFoundError:
 
 def _said_of_table(compared_pair: Pair, table: str | None) -> Iterator[str]:
     """That a CSV holds times where nobody asked for them, or why it holds no rows."""
-    from timesink.answers.comparison.values import table_of  # noqa: PLC0415 - start-up time
+    from timesink.answers.comparison.published_tables import table_of  # noqa: PLC0415 - start-up time
 
     if table is None and table_of(compared_pair, None) == "times":
         yield (
@@ -455,7 +455,7 @@ def run(options: argparse.Namespace) -> int:
         budgets = None
         if options.budget is not None:
             # Before the long work starts.
-            from timesink.answers.comparison.budget_file import load_budgets  # noqa: PLC0415
+            from timesink.comparison.gate.budget_file import load_budgets  # noqa: PLC0415
 
             budgets = load_budgets(options.budget)
         comparison = _compare(options)

@@ -201,10 +201,11 @@ def _refusal(report: KernelReport) -> TimesinkError | None:
 
 def _give_data(reports: Sequence[KernelReport], options: argparse.Namespace, form: str) -> None:
     """For programs: the whole answer as JSON, or a table with every column."""
-    from timesink.answers.kernels.report import runs_dict  # noqa: PLC0415 - start-up time
+    from timesink.answers.kernels.kernels_json import KernelRunsJson  # noqa: PLC0415 - start-up time
 
     if form == "json" and options.by is None and not options.calls:
-        answer = reports[0].to_dict() if len(reports) == 1 else runs_dict(reports)
+        answers = [report.json for report in reports]
+        answer = answers[0] if len(answers) == 1 else KernelRunsJson.of(answers)
         outputs.give_json(encode_json(answer), options.output)
     else:
         outputs.give_frame(_table(reports, options), form, options.output)
@@ -213,14 +214,14 @@ def _give_data(reports: Sequence[KernelReport], options: argparse.Namespace, for
 def _table(reports: Sequence[KernelReport], options: argparse.Namespace) -> pl.DataFrame:
     """Calls or groups that were asked for; of several runs without `--by`, one row per run."""
     from timesink.answers.kernels import tables  # noqa: PLC0415 - start-up time
-    from timesink.answers.kernels.report import without_noise  # noqa: PLC0415
+    from timesink.answers.tables import without_noise  # noqa: PLC0415
 
     choice = tables.KernelChoice(options.sort or "time", options.top, options.min_share)
     if options.calls:
         return tables.all_columns(reports, options.sort, choice)
     if options.by is None and len(reports) > 1:
         return without_noise(tables.runs_frame(reports))
-    return without_noise(tables.choose_of_runs(reports, options.by or "name", choice).rows)
+    return tables.groups_view(reports, options.by or "name", choice).rows()
 
 
 def _give_words(reports: Sequence[KernelReport], options: argparse.Namespace, form: str) -> None:
@@ -359,7 +360,7 @@ def _measure_peaks(options: argparse.Namespace) -> int:
         print_stderr(f"Wrote {path}")
         return 0
     if options.format == "json":
-        answer = {**peaks_dict([row]), "skipped": dict(rates.skipped), "stored": str(path)}
+        answer = peaks_dict([row], skipped=dict(rates.skipped), stored=str(path))
         outputs.give(json.dumps(sayable_values(answer), indent=2), None)
     else:
         outputs.give_document(measured_document(rates, row, str(path)), "text", None)

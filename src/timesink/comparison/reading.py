@@ -9,6 +9,7 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
+import msgspec
 import polars as pl
 from msgspec import structs
 
@@ -22,7 +23,7 @@ from timesink.comparison.results import CycleUnit, Failure, Process, Run
 from timesink.errors import NotFoundError, TimesinkError, UnreadableError, UsageError
 from timesink.formats.behaviour import mend_table
 from timesink.formats.counters import read_counters
-from timesink.formats.source_file import read_trace
+from timesink.formats.readers import read_trace
 from timesink.model.fitness import Fitness, Reason
 from timesink.model.health import behaviour_notes
 from timesink.model.recorded_run import RecordedRun, recorded_run
@@ -80,7 +81,7 @@ def tables_of(run: Run, *, calls: bool = True) -> Tables:
         for pid, process_work in run.work.items()
     }
     about = asdict(run.unit) | {name: getattr(run, name) for name in _PLAIN}
-    recorded = None if run.recorded is None else asdict(run.recorded)
+    recorded = None if run.recorded is None else msgspec.to_builtins(run.recorded)
     about |= {"recorded": recorded, "anatomies": plain, "programs": programs, "work": works}
     about["reasons"] = [asdict(reason) for reason in run.fitness.reasons]
     return Tables(about, tables)

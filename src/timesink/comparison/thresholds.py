@@ -121,8 +121,8 @@ class EditFactsLimits(Limits):
     again."""
 
 
-class EnvironmentLimits(Limits):
-    """`comparison.causes.environment`."""
+class MachineLimits(Limits):
+    """`comparison.causes.machine`."""
 
     notable = 0.02
     """Own load is told where it is this part of what was counted."""

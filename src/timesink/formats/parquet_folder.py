@@ -9,6 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import polars as pl
 from isal.isal_zlib import crc32
 
@@ -39,10 +40,11 @@ def write_folder(trace: Trace, folder: Path) -> None:
                 # A full disk comes as an error of the format.
                 raise OSError(str(error)) from None
             checksums[name] = _checksum(folder / f"{name}.parquet")
+    run = trace.metadata.run
     content = {
         "rows": rows,
         "crc32": checksums,
-        "metadata": asdict(trace.metadata),
+        "metadata": {**asdict(trace.metadata), "run": run and msgspec.to_builtins(run)},
         "health": [asdict(entry) for entry in trace.health],
     }
     content_crc = crc32(json.dumps(content).encode("ascii"))

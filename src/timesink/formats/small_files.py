@@ -222,6 +222,12 @@ def encode_json(values: Any, enc_hook: Callable[[Any], Any] | None = None) -> by
         return msgspec.json.encode(sayable_values(plain), enc_hook=enc_hook)
 
 
+def plain_values(record: Any) -> dict[str, Any]:
+    """A record as its JSON has it: dictionaries, lists, text, numbers and None."""
+    values: dict[str, Any] = msgspec.json.decode(encode_json(record))
+    return values
+
+
 def decode_small_toml(text: str, name: Path | str, hint: str = "") -> dict[str, Any]:
     """What TOML says; DamagedError where it cannot be used.
 

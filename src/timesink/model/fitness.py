@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 Fit: TypeAlias = Literal["yes", "partly", "no"]
 
@@ -40,17 +40,6 @@ class Reason:
     """Of a set of ranks: whose recordings show this; none where only all of them together do."""
     is_of_others: bool = False
     """Whether it is told of other ranks than the one in detail: what is told of that one holds."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """The reason as plain data."""
-        return {
-            "code": self.code,
-            "sentence": self.sentence,
-            "record": self.record,
-            "denies": list(self.denies),
-            "evidence": dict(self.evidence),
-            **({"ranks": list(self.ranks)} if self.ranks else {}),
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +78,6 @@ class Fitness:
         """The same with further reasons, each code once."""
         codes = {reason.code for reason in self.reasons}
         return Fitness((*self.reasons, *(reason for reason in more if reason.code not in codes)))
-
-    def to_dict(self) -> dict[str, Any]:
-        """The verdict as plain data: the key `recording` of an answer."""
-        return {"fit": self.fit, "reasons": [reason.to_dict() for reason in self.reasons]}
 
 
 FIT = Fitness()

@@ -58,18 +58,6 @@ class HealthEntry:
         """Whether the example says what this one is about, in words of its own."""
         return bool(self.rule.note_of_tables and self.example)
 
-    def to_dict(self) -> dict[str, str | int]:
-        rule = self.rule
-        return {
-            "code": self.code,
-            "severity": rule.severity.value,
-            "count": self.count,
-            "title": rule.title,
-            "example": self.example,
-            "consequence": rule.consequence,
-            "advice": rule.advice,
-        }
-
 
 def behaviour_notes(health: Iterable[HealthEntry], *, of_table: bool = False) -> list[str]:
     """What weakens the numbers of behaviour, in sentences: what was lost on the way to it.

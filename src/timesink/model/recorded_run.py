@@ -1,4 +1,4 @@
-"""What a recorder says about the run it recorded: the contents of `run.json`, as frozen data.
+"""What a recorder says about the run it recorded: the contents of `run.json`, as frozen records.
 
 None stands for what the recorder did not know.  `docs/recording_folder.md` describes every field.
 """
@@ -6,7 +6,6 @@ None stands for what the recorder did not know.  `docs/recording_folder.md` desc
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, is_dataclass
 from functools import cache
 from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
@@ -18,8 +17,7 @@ WHOLE_PROGRAM = "whole program"
 """What `cycles.by` says where no cycle was looked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunCycles:
+class RunCycles(msgspec.Struct, frozen=True):
     """What a cycle of the recording is, and how many there are."""
 
     by: str | None = None
@@ -33,8 +31,7 @@ class RunCycles:
     """The last so many of `overhead.plain_cycles_us` are settled; None in older recordings."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunOptions:
+class RunOptions(msgspec.Struct, frozen=True):
     """What the timeline was asked to hold beside calls and times; each has its price."""
 
     stack: bool | None = None
@@ -46,8 +43,7 @@ class RunOptions:
     """Ranges of the recorder around modules and lines of the program."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunProcess:
+class RunProcess(msgspec.Struct, frozen=True):
     """One process that was recorded, and where its trace is."""
 
     pid: int | None = None
@@ -62,16 +58,14 @@ class RunProcess:
     """UUIDs of the devices it sees, in the order in which it numbers them."""
 
 
-@dataclass(frozen=True, slots=True)
-class MissingCounter:
+class MissingCounter(msgspec.Struct, frozen=True):
     """A counter, or several by a pattern, that could not be had."""
 
     counter: str = ""
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class RunCounters:
+class RunCounters(msgspec.Struct, frozen=True):
     """What was sampled beside the traces."""
 
     file: str | None = None
@@ -81,8 +75,7 @@ class RunCounters:
     missing: tuple[MissingCounter, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class RunClock:
+class RunClock(msgspec.Struct, frozen=True):
     """How far the clock of the traces was from that of the counters, and how sure that is."""
 
     offset_us: float | None = None
@@ -93,8 +86,7 @@ OVERHEAD_TOLD = 1.1
 """Profiled cycles longer than plain ones by this factor are told, and savings scaled."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunOverhead:
+class RunOverhead(msgspec.Struct, frozen=True):
     """What recording cost."""
 
     cycle_us: float | None = None
@@ -120,8 +112,7 @@ class RunOverhead:
         return None if self.profiler_pct is None else 1 + self.profiler_pct / 100
 
 
-@dataclass(frozen=True, slots=True)
-class RunHost:
+class RunHost(msgspec.Struct, frozen=True):
     """The machine the run was recorded on."""
 
     cores: float | None = None
@@ -134,8 +125,7 @@ class RunHost:
     system: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RunDevice:
+class RunDevice(msgspec.Struct, frozen=True):
     """One accelerator, as the counters call it."""
 
     device: str | None = None
@@ -145,16 +135,14 @@ class RunDevice:
     uuid: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RunExit:
+class RunExit(msgspec.Struct, frozen=True):
     """How the program ended."""
 
     code: int | None = None
     signal: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedRun:
+class RecordedRun(msgspec.Struct, frozen=True):
     """Everything a recorder says about a run."""
 
     schema: str = SCHEMA
@@ -174,7 +162,7 @@ class RecordedRun:
     overhead: RunOverhead = RunOverhead()
     host: RunHost = RunHost()
     devices: tuple[RunDevice, ...] = ()
-    versions: Mapping[str, str] = field(default_factory=dict)
+    versions: Mapping[str, str] = msgspec.field(default_factory=dict)
     exit: RunExit = RunExit()
 
     @property
@@ -278,7 +266,7 @@ def _section(
 
 def _value(hint: Any, value: Any, where: str, unused: list[str]) -> Any:
     """What a field holds, as far as it is of the right type; what is not is told as unused."""
-    if is_dataclass(hint) and isinstance(hint, type):
+    if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
         if isinstance(value, Mapping):
             return _section(hint, value, where, unused)
         if value is not None:

@@ -96,7 +96,7 @@ def gloo_on_devices(trace: Trace) -> list[RunFinding]:
     exposed = average_step(trace)["communication_ns"]
     return steps.loss_findings(
         "gloo-on-devices",
-        f"{units.count_noun(int(through_host.sum()), 'gloo calls')} take "
+        f"{units.count_noun(int(through_host.sum()), 'gloo calls')} took "
         f"{units.brief_ns(spent)} in all. Exposed gloo communication is "
         f"{units.share(exposed, steps.length_ns)} of {steps.step_phrase}.",
         exposed,

@@ -45,9 +45,9 @@ def captures_beside(trace: Path) -> list[CaptureFile]:
     """What lies beside a trace: the file of the recorder, else traces of captures."""
     stem = stem_of(trace.name)
     for packing in _PACKINGS:
-        own = trace.with_name(f"{stem}{ENDING}{packing}")
-        if own != trace and own.is_file():
-            return [CaptureFile(own)]
+        file = trace.with_name(f"{stem}{ENDING}{packing}")
+        if file != trace and file.is_file():
+            return [CaptureFile(file)]
     folder = trace.parent / FOLDER
     return files_in(folder, rank_in_name(trace.name)) if folder.is_dir() else []
 
@@ -132,7 +132,9 @@ def with_captures(trace: Trace, files: Sequence[CaptureFile], traces: Sequence[A
             captures += [] if eager is None else [eager]
         else:
             read = captures_in(capture_trace, file.path.name, file.label)
-            sized = [msgspec.structs.replace(one, batch_size=file.batch_size) for one in read]
+            sized = [
+                msgspec.structs.replace(capture, batch_size=file.batch_size) for capture in read
+            ]
             captures += sized if file.batch_size is not None else read
     return with_captured_calls(trace, captures, failures=failures, problems=problems)
 

@@ -23,7 +23,8 @@ from timesink.formats.chrome.container import looks_like_events
 from timesink.formats.chrome.decoder_crew import WORTH_A_WORKER, DecoderCrew
 from timesink.formats.file_names import rank_in_name
 from timesink.formats.read_options import IsChosen, Progress, ReadOptions
-from timesink.formats.source_file import open_source, read_trace
+from timesink.formats.readers import read_trace
+from timesink.formats.source_file import open_source
 from timesink.runtime.workers import Workers, usable_cores
 from timesink.sources.cache import Cache, return_free_memory, save_in_background, wait_until_saved
 from timesink.sources.captures import CaptureFile

@@ -25,8 +25,15 @@ from timesink.formats.cycle_rows import DURATION, JOB, START
 from timesink.model import units
 from timesink.recorder.cycle_channel import CycleBatch
 from timesink.recorder.processes import is_alive
+from timesink.sources.watch_folder import SERIES_SCHEMA
 from timesink.watcher.expected.model import LiveModel, is_calmer
 from timesink.watcher.expected.workload import BATCH, FIRST, MODE, TOKENS
+from timesink.watcher.watch_json import (
+    DurationsJson,
+    PhaseDurationsJson,
+    SeriesJson,
+    WatchedProcessJson,
+)
 
 _MAX_ROWS = 250_000
 """More that wait to be taken are counted, and not kept."""
@@ -70,12 +77,20 @@ class WatchedProcess(msgspec.Struct):
     sizes: dict[str, set[float | None]] = msgspec.field(default_factory=dict)
     """All that its cycles had, by what they are of."""
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "pid": self.pid, "rank": self.rank, "world_size": self.world_size,
-            "streams": sorted(self.streams), "source": self.source, "cycles": self.cycles,
-            "dropped": self.dropped, "failed": self.failed, "last_us": self.last_us,
-        }  # fmt: skip
+    @property
+    def json(self) -> WatchedProcessJson:
+        """As the status has it."""
+        return WatchedProcessJson(
+            pid=self.pid,
+            rank=self.rank,
+            world_size=self.world_size,
+            streams=sorted(self.streams),
+            source=self.source,
+            cycles=self.cycles,
+            dropped=self.dropped,
+            failed=self.failed,
+            last_us=self.last_us,
+        )
 
     def first_sizes(self, batch: CycleBatch) -> list[float]:
         """How many sizes of each cycle no cycle before had.
@@ -348,15 +363,6 @@ def learned_sentence(model: LiveModel, *, is_more: bool) -> str:
     return f"learned{how} from {learned}; slower steps now raise an alarm"
 
 
-def learned_facts(model: LiveModel | None) -> dict[str, Any]:
-    """What status.json says of the model; nulls where there is none."""
-    return {
-        "kind": None if model is None else model.model.kind,
-        "error_pct": None if model is None else model.model.error_pct[0],
-        "range_us": None if model is None else model.range_us,
-    }
-
-
 class WatchedSeries:
     """What the page draws; bounded, however long the program runs."""
 
@@ -476,15 +482,15 @@ class WatchedSeries:
             counts = counts + np.bincount(places, minlength=len(AT_MOST_US) + 1)
             self._took[str(phase)] = counts, total + float(took.sum())
 
-    def durations(self) -> dict[str, Any]:
+    def durations(self) -> DurationsJson:
         """What all cycles took so far, as a histogram for each phase."""
         phases = {
-            phase: {"sum_us": total, "counts": counts.tolist()}
+            phase: PhaseDurationsJson(total, counts.tolist())
             for phase, (counts, total) in sorted(self._took.items())
         }
-        return {"at_most_us": AT_MOST_US, "phases": phases}
+        return DurationsJson(AT_MOST_US, phases)
 
-    def to_dict(self, alarms: list[dict[str, Any]]) -> dict[str, Any]:
+    def json(self, alarms: list[dict[str, Any]]) -> SeriesJson:
         """The content of series.json."""
         phases = {}
         for name, buckets in self._phases.items():
@@ -495,10 +501,15 @@ class WatchedSeries:
         workload: dict[str, Any] = {"t_s": list(self._workload)}
         for name in names:
             workload[name] = [point.get(name) for point in self._workload.values()]
-        return {
-            "started_us": self._started_us, "every_s": 1, "phases": phases, "workload": workload,
-            "counters": dict(sorted(self._counters.items())), "alarms": alarms,
-        }  # fmt: skip
+        return SeriesJson(
+            schema=SERIES_SCHEMA,
+            started_us=self._started_us,
+            every_s=1,
+            phases=phases,
+            workload=workload,
+            counters=dict(sorted(self._counters.items())),
+            alarms=alarms,
+        )
 
 
 def medians(rows: pl.DataFrame | None) -> dict[str, float]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +11,11 @@ import msgspec
 from timesink.answers.views import listed_table
 from timesink.errors import UnreadableError
 from timesink.formats.cycle_rows import read_cycle_rows
-from timesink.formats.small_files import encode_json, small_content
+from timesink.formats.small_files import encode_json, plain_values, small_content
 from timesink.model import units
 from timesink.output.blocks import Document, Facts, Section, Table, Text
-from timesink.watcher.expected.judged import Judged, judge_rows
+from timesink.watcher.expected.judged import Accuracy, Episode, Judged, judge_rows
+from timesink.watcher.expected.limits import GroupLimit
 from timesink.watcher.expected.model import (
     HELD_RUNS,
     HOUR_US,
@@ -102,59 +102,118 @@ class WatchAnswer(msgspec.Struct, frozen=True):
 
     def to_dict(self) -> dict[str, Any]:
         """The values of the answer; `docs/watch.md` describes every key."""
-        mine, model = self.judged, self.judged.model
-        expected, accuracy = mine.expected, mine.accuracy
-        total = len(expected.cycles)
-        worked = total - int(expected.empty.sum()) - int(expected.unusable.sum())
-        alarm_rate = accuracy.alarms / accuracy.rows if accuracy.rows else None
-        return {
-            "schema": SCHEMA,
-            "headline": self.headline,
-            "rows": total,
-            "judged": accuracy.rows,
-            "in_range_share": accuracy.rows / worked if worked else None,
-            "mape_pct": accuracy.mape_pct,
-            "median_ape_pct": accuracy.median_ape_pct,
-            "within_10pct": accuracy.within_10pct,
-            "alarms": accuracy.alarms,
-            "alarm_rate": alarm_rate,
-            "episode_cycles": sum(episode.cycles for episode in mine.episodes),
-            "left_out": {
-                "outside": int(expected.outside.sum()),
-                "empty": int(expected.empty.sum()),
-                "unusable": int(expected.unusable.sum()),
-            },
-            "of_all": asdict(mine.accuracy_of_all),
-            "phases": {name: asdict(phase) for name, phase in mine.by_phase().items()},
-            "slow_runs": mine.slow_runs,
-            "episodes": [asdict(episode) for episode in mine.episodes],
-            "model": _model_values(model),
-        }
+        return plain_values(JudgedJson.of(self))
 
     def to_json(self) -> bytes:
         """The whole answer as JSON, on one line."""
-        return encode_json(self.to_dict())
+        return encode_json(JudgedJson.of(self))
 
 
-def _model_values(model: DurationModel) -> dict[str, Any]:
-    limits = model.limits
-    return {
-        "kind": model.kind,
-        "cycles": model.cycles,
-        "runs": model.runs,
-        "error_pct": dict(
-            zip(("median_ape_pct", "mape_pct", "within_10pct"), model.error_pct, strict=True)
-        ),
-        "empty_below_us": model.empty_below_us,
-        "false_alarms_per_cycle": limits.rate,
-        "false_alarms_per_hour": limits.rate * HOUR_US / model.cycle_us,
-        "extrapolated": limits.extrapolated,
-        "limits": {
-            "lasting": limits.allowance,
-            "run_level": limits.level,
-            "spikes": [msgspec.structs.asdict(group) for group in limits.groups if group.rows],
-        },
-    }
+class LeftOutJson(msgspec.Struct, frozen=True):
+    """Steps that were not judged, and why."""
+
+    outside: int
+    """Their workload was not learned."""
+    empty: int
+    unusable: int
+    """They have no usable duration."""
+
+
+class ErrorPctJson(msgspec.Struct, frozen=True):
+    """How far steps that were not learned from are from what was expected, in percent."""
+
+    median_ape_pct: float
+    mape_pct: float
+    within_10pct: float
+
+
+class LimitsJson(msgspec.Struct, frozen=True):
+    """Beyond which distance something is an alarm, in logarithms."""
+
+    lasting: float
+    run_level: float
+    spikes: list[GroupLimit]
+
+
+class ModelJson(msgspec.Struct, frozen=True, kw_only=True):
+    """What was learned."""
+
+    kind: str
+    cycles: int
+    runs: int
+    error_pct: ErrorPctJson
+    empty_below_us: float
+    false_alarms_per_cycle: float
+    false_alarms_per_hour: float
+    extrapolated: bool
+    limits: LimitsJson
+
+    @classmethod
+    def of(cls, model: DurationModel) -> ModelJson:
+        limits = model.limits
+        spikes = [group for group in limits.groups if group.rows]
+        return cls(
+            kind=model.kind,
+            cycles=model.cycles,
+            runs=model.runs,
+            error_pct=ErrorPctJson(*model.error_pct),
+            empty_below_us=model.empty_below_us,
+            false_alarms_per_cycle=limits.rate,
+            false_alarms_per_hour=limits.rate * HOUR_US / model.cycle_us,
+            extrapolated=limits.extrapolated,
+            limits=LimitsJson(limits.allowance, limits.level, spikes),
+        )
+
+
+class JudgedJson(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer of `timesink watch judge`."""
+
+    schema: str
+    headline: str
+    rows: int
+    judged: int
+    in_range_share: float | None
+    mape_pct: float | None
+    median_ape_pct: float | None
+    within_10pct: float | None
+    alarms: int
+    alarm_rate: float | None
+    episode_cycles: int
+    left_out: LeftOutJson
+    of_all: Accuracy
+    phases: dict[str, Accuracy]
+    slow_runs: dict[str, float]
+    """Runs that were slow from their first steps on, in percent."""
+    episodes: list[Episode]
+    model: ModelJson
+
+    @classmethod
+    def of(cls, answer: WatchAnswer) -> JudgedJson:
+        mine, expected = answer.judged, answer.judged.expected
+        accuracy, total = mine.accuracy, len(expected.cycles)
+        outside, empty, unusable = (
+            int(flags.sum()) for flags in (expected.outside, expected.empty, expected.unusable)
+        )
+        worked = total - empty - unusable
+        return cls(
+            schema=SCHEMA,
+            headline=answer.headline,
+            rows=total,
+            judged=accuracy.rows,
+            in_range_share=accuracy.rows / worked if worked else None,
+            mape_pct=accuracy.mape_pct,
+            median_ape_pct=accuracy.median_ape_pct,
+            within_10pct=accuracy.within_10pct,
+            alarms=accuracy.alarms,
+            alarm_rate=accuracy.alarms / accuracy.rows if accuracy.rows else None,
+            episode_cycles=sum(episode.cycles for episode in mine.episodes),
+            left_out=LeftOutJson(outside, empty, unusable),
+            of_all=mine.accuracy_of_all,
+            phases=dict(mine.by_phase()),
+            slow_runs=dict(mine.slow_runs),
+            episodes=list(mine.episodes),
+            model=ModelJson.of(mine.model),
+        )
 
 
 def learned_sentences(model: DurationModel) -> Iterator[str]:

@@ -278,7 +278,7 @@ class IncidentDesk:
             "incident": incident.id, "phase": alarm.phase,
             "stream": alarm.stream, "rule": alarm.rule,
             "expected_us": alarm.expected_us, "observed_us": alarm.observed_us,
-            "lost_us": incident.brief()["lost_us"], "since_us": incident.since_us,
+            "lost_us": incident.lost_us, "since_us": incident.since_us,
             "cause": incident.cause or (_NO_CAUSE if incident.is_concluded else ""),
         }  # fmt: skip
         self.command.run(event, incident.folder, facts)
@@ -316,8 +316,8 @@ class IncidentDesk:
                 incident.remark("It ended before it could be recorded.")
             incident.wants_recording = False
             self._conclude(incident)
-        self.journal.event("closed", incident=incident.id, lost_us=incident.brief()["lost_us"])
-        lost = units.brief_ns(1e3 * max(incident.brief()["lost_us"], 0.0))
+        self.journal.event("closed", incident=incident.id, lost_us=incident.lost_us)
+        lost = units.brief_ns(1e3 * max(incident.lost_us, 0.0))
         self._say(f"incident {incident.id} is over; {lost} lost")
         self._write_incident(incident)
         self._around = []
@@ -335,7 +335,7 @@ class IncidentDesk:
                 write_whole(incident.folder / "cycles.csv", table.write_csv().encode())
             with suppress(OSError):
                 write_whole(incident.folder / "counters.csv", self._counters.read_bytes())
-        self.journal.replace(f"incidents/{incident.id}/incident.json", incident.to_dict())
+        self.journal.replace(f"incidents/{incident.id}/incident.json", incident.json)
 
     def _record_incident(self, incident: Incident) -> None:
         why = self.recorder.refusal()

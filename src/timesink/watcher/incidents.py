@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 import polars as pl
+from msgspec import structs
 from msgspec.structs import replace
 
 from timesink.model import units
@@ -26,6 +27,7 @@ from timesink.watcher.expected.live import LiveAlarm
 from timesink.watcher.expected.workload import BATCH, INPUT, OUTPUT
 from timesink.watcher.journal import remove_folder, size_of
 from timesink.watcher.thresholds import IncidentsLimits
+from timesink.watcher.watch_json import IncidentHead, IncidentJson, LikenessJson, ReferenceJson
 
 # Recordings of healthy cycles: which workloads have one, and which is nearest to another.
 
@@ -53,11 +55,15 @@ class Reference(msgspec.Struct, frozen=True):
         """Whether it was taken before anything was learned."""
         return self.kind == EARLY
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "name": self.name, "phase": self.phase, "workload": dict(self.workload),
-            "taken_us": self.taken_us,
-        }  # fmt: skip
+    @property
+    def json(self) -> ReferenceJson:
+        """As a file and the status have it."""
+        return ReferenceJson(
+            name=self.name,
+            phase=self.phase,
+            workload=dict(self.workload),
+            taken_us=self.taken_us,
+        )
 
 
 class Likeness(msgspec.Struct, frozen=True):
@@ -69,11 +75,15 @@ class Likeness(msgspec.Struct, frozen=True):
     column: str
     same_phase: bool
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            **self.reference.to_dict(), "same_phase": self.same_phase,
-            "differs_most": self.column or None, "factor": round(self.factor, 3),
-        }  # fmt: skip
+    @property
+    def json(self) -> LikenessJson:
+        """As an incident has it."""
+        return LikenessJson(
+            **structs.asdict(self.reference.json),
+            same_phase=self.same_phase,
+            differs_most=self.column or None,
+            factor=round(self.factor, 3),
+        )
 
     @property
     def is_alike(self) -> bool:
@@ -172,7 +182,7 @@ class References(msgspec.Struct):
         for old in stale[: max(0, len(self.taken) - self.most)]:
             self.drop(old)
         with suppress(OSError):
-            text = json.dumps(reference.to_dict())
+            text = json.dumps(structs.asdict(reference.json))
             write_whole(reference.folder / "workload.json", text.encode())
 
     def drop(self, reference: Reference) -> None:
@@ -226,7 +236,6 @@ def _likeness(reference: Reference, phase: str, workload: Mapping[str, float]) -
 # Incidents: slow cycles from the first alarm to the end of the last, and what was found.
 
 OPEN, CLOSED = "open", "closed"
-_LISTS = ("causes", "anomalies", "edits", "notes")
 
 
 class Incident(msgspec.Struct):
@@ -297,33 +306,52 @@ class Incident(msgspec.Struct):
         if text and text not in self.remarks:
             self.remarks.append(text)
 
-    def brief(self) -> dict[str, Any]:
+    @property
+    def lost_us(self) -> float:
+        """What its steps took too long."""
+        return sum(alarm.lost_us for alarm in self.alarms.values())
+
+    @property
+    def head(self) -> IncidentHead:
         """As the status shows it."""
+        return IncidentHead(**self._head_fields())
+
+    def _head_fields(self) -> dict[str, Any]:
         first = self.first
         return {
             "id": self.id, "state": OPEN if self.is_open else CLOSED, "since_us": self.since_us,
             "ended_us": self.ended_us, "cause": self.cause, "phase": first.phase,
             "expected_us": first.expected_us, "observed_us": first.observed_us,
-            "lost_us": sum(alarm.lost_us for alarm in self.alarms.values()),
+            "lost_us": self.lost_us,
             "folder": f"incidents/{self.id}", "slow_rank": self.compared.get("slow_rank"),
         }  # fmt: skip
 
-    def to_dict(self) -> dict[str, Any]:
+    @property
+    def json(self) -> IncidentJson:
         """The content of incident.json."""
         first, compared = self.first, self.compared
-        return {
-            "schema": INCIDENT_SCHEMA, **self.brief(), "stream": first.stream, **self.process,
-            "workload": dict(first.workload), "raised_us": round(1e6 * first.raised_s),
-            "cycles": sum(alarm.cycles for alarm in self.alarms.values()), "rule": first.rule,
-            "alarms": [alarm_told(alarm) for alarm in self.alarms.values()],
-            "reference": None if self.likeness is None else self.likeness.to_dict(),
-            "recording": self.recording,
-            "verdict": compared.get("verdict"), "sentence": compared.get("headline"),
-            **{name: compared.get(name) or [] for name in _LISTS},
-            "cycle_time": compared.get("cycle_time"),
-            "files": sorted(path.name for path in self.folder.glob("[!.]*")),
-            "remarks": [*self.remarks, *(compared.get("remarks") or ())],
-        }  # fmt: skip
+        return IncidentJson(
+            schema=INCIDENT_SCHEMA,
+            **self._head_fields(),
+            stream=first.stream,
+            **{"process": None, "rank": None, "source": "", **self.process},
+            workload=dict(first.workload),
+            raised_us=round(1e6 * first.raised_s),
+            cycles=sum(alarm.cycles for alarm in self.alarms.values()),
+            rule=first.rule,
+            alarms=list(self.alarms.values()),
+            reference=None if self.likeness is None else self.likeness.json,
+            recording=self.recording,
+            verdict=compared.get("verdict"),
+            sentence=compared.get("headline"),
+            causes=compared.get("causes") or [],
+            anomalies=compared.get("anomalies") or [],
+            edits=compared.get("edits") or [],
+            notes=compared.get("notes") or [],
+            cycle_time=compared.get("cycle_time"),
+            files=sorted(path.name for path in self.folder.glob("[!.]*")),
+            remarks=[*self.remarks, *(compared.get("remarks") or ())],
+        )
 
 
 def alarm_told(alarm: LiveAlarm) -> dict[str, Any]:

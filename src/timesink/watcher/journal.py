@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from timesink.errors import CollectError, UnreadableError, reason_of
@@ -90,7 +91,7 @@ class Journal:
         """Of the table that is written to; it gets more, and keeps those it has."""
         self._rows = 0
 
-    def replace(self, name: str, content: Mapping[str, Any] | bytes) -> bool:
+    def replace(self, name: str, content: Mapping[str, Any] | msgspec.Struct | bytes) -> bool:
         """A whole file in the place of the one before; whether it worked."""
         path = self.place.folder / name
         data = content if isinstance(content, bytes) else encode_json(content)

@@ -23,6 +23,7 @@ from timesink.model.host_names import allowed_hosts, is_allowed
 from timesink.recorder.folder import write_whole
 from timesink.sources.places import is_url, place_of, without_password
 from timesink.sources.remote import connect, why
+from timesink.watcher.watch_json import OwnCostJson
 
 _COMMAND_S = 60.0
 _MAX_WAITING = 16
@@ -370,16 +371,16 @@ class OwnCost:
     def __init__(self) -> None:
         self._points: deque[tuple[float, float]] = deque(maxlen=_OVER)
 
-    def to_dict(self, judged: int, cycles: int) -> dict[str, Any]:
+    def json(self, judged: int, cycles: int) -> OwnCostJson:
         """As the status has it."""
         self._points.append((time.monotonic(), time.process_time()))
         (first_s, first_cpu), (last_s, last_cpu) = self._points[0], self._points[-1]
         share = (last_cpu - first_cpu) / (last_s - first_s) if last_s > first_s else None
-        return {
-            "cpu_pct": None if share is None else round(100 * share, 2),
-            "rss_bytes": _resident(),
-            "judged_share": judged / cycles if cycles else None,
-        }
+        return OwnCostJson(
+            cpu_pct=None if share is None else round(100 * share, 2),
+            rss_bytes=_resident(),
+            judged_share=judged / cycles if cycles else None,
+        )
 
 
 def _resident() -> int | None:

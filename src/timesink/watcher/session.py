@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from timesink.errors import TimesinkError, reason_of
-from timesink.formats.small_files import encode_json
+from timesink.formats.small_files import encode_json, plain_values
 from timesink.model import units
 from timesink.recorder.counter_sampler import Sampler
 from timesink.recorder.processes import mask_secrets
@@ -20,7 +20,6 @@ from timesink.recorder.run_file import ProgramEnd
 from timesink.recorder.watch_plan import WatchPlan
 from timesink.sources.watch_folder import (
     SERIES_FILE,
-    SERIES_SCHEMA,
     STATUS_FILE,
     STATUS_SCHEMA,
     WATCH_FILE,
@@ -32,7 +31,6 @@ from timesink.watcher.cycles import (
     CycleIntake,
     Receiver,
     WatchedSeries,
-    learned_facts,
     learned_sentence,
     unjudged_rows,
 )
@@ -40,12 +38,13 @@ from timesink.watcher.durations import model_content
 from timesink.watcher.expected.live import LiveJudge
 from timesink.watcher.expected.model import LiveModel, live_model_from
 from timesink.watcher.incident_desk import PACKS_S, IncidentDesk
-from timesink.watcher.incidents import alarm_told, dominant_phase
+from timesink.watcher.incidents import dominant_phase
 from timesink.watcher.journal import Journal, Refused, WatchFolder, obey_commands
 from timesink.watcher.notices import MetricsServer, OpenTelemetry, OwnCost, SharedStatus
 from timesink.watcher.recordings import UNTOLD, agent_remarks, notes_in, why_no_cycle
 from timesink.watcher.tasks import WatchTask
 from timesink.watcher.thresholds import SessionLimits
+from timesink.watcher.watch_json import AlarmsJson, LearnedJson, RecorderJson, StatusJson, WatchJson
 
 _LOOKS_S = 0.25
 _SEVERAL, _SLOWER = 3, 1.25
@@ -139,13 +138,16 @@ class WatchSession:
         self.tick()
 
     def _write_watch(self) -> None:
-        content = {
-            "schema": WATCH_SCHEMA, "timesink": self.plan.timesink,
-            "command": mask_secrets(self.plan.command),
-            "options": self.plan.options(), "pid": os.getpid(), "started_us": self._started_us,
-            "ended_us": time.time_ns() // 1000 if self._is_over else None,
-            "exit": self._ended and self._ended.json_fields,
-        }  # fmt: skip
+        content = WatchJson(
+            schema=WATCH_SCHEMA,
+            timesink=self.plan.timesink,
+            command=mask_secrets(self.plan.command),
+            options=self.plan.options(),
+            pid=os.getpid(),
+            started_us=self._started_us,
+            ended_us=time.time_ns() // 1000 if self._is_over else None,
+            exit=None if self._ended is None else self._ended.json_fields,
+        )
         self.journal.replace(WATCH_FILE, content)
 
     def end(self, ended: ProgramEnd | None, is_hurried: Callable[[], bool]) -> None:
@@ -304,7 +306,7 @@ class WatchSession:
             {"since_us": incident.since_us, "ended_us": incident.ended_us, "incident": incident.id}
             for incident in self.desk.incidents.entries
         ]
-        self.journal.replace(SERIES_FILE, {"schema": SERIES_SCHEMA, **self.series.to_dict(alarms)})
+        self.journal.replace(SERIES_FILE, self.series.json(alarms))
 
     # -- cycles ----------------------------------------------------------------------------------
 
@@ -500,7 +502,7 @@ class WatchSession:
     def status(self) -> dict[str, Any]:
         """The content of status.json."""
         model, ready, taken = self._model, self._ready or (0, 0.0), self.desk.recorder
-        alarms = [alarm_told(alarm) for alarm in (self._judge.open_alarms if self._judge else ())]
+        alarms = list(self._judge.open_alarms) if self._judge else []
         remarks = [
             *self._remarks.values(),
             *self.intake.remarks,
@@ -511,43 +513,42 @@ class WatchSession:
         if self.desk.incidents.removed:
             gone = units.count_noun(self.desk.incidents.removed, "incidents")
             remarks.append(f"{gone} deleted to stay below --quota")
-        return {
-            "schema": STATUS_SCHEMA,
-            "state": self.state,
-            "time_us": time.time_ns() // 1000,
-            "started_us": self._started_us,
-            "exit": self._ended and self._ended.json_fields,
-            "cycles": self._cycles,
-            "dropped": self.intake.dropped,
-            "invalid_messages": self.intake.invalid,
-            "outside": self._outside,
-            "learned": {
-                "cycles": ready[0] if model is None else model.cycles,
-                "of": self.plan.learn,
-                "seconds_left": self._learns_for_s() if model is None else None,
-                **learned_facts(model),
-            },
-            "processes": [process.to_dict() for process in self.intake.processes.values()],
-            "phases": self.series.phases(None if model is None else model.limits.lasting),
-            "durations": self.series.durations(),
-            "workload": self.series.workload(),
-            "counters": self.series.last_counters(),
-            "alarms": {
-                "raised": self.desk.raised,
-                "brief": self._brief,
-                "open": alarms,
-                "last": None if self.desk.last_alarm is None else alarm_told(self.desk.last_alarm),
-            },
-            "incidents": [
-                incident.brief() for incident in self.desk.incidents.entries[-_INCIDENTS_SHOWN:]
+        learned_from = ready[0] if model is None else model.cycles
+        seconds_left = self._learns_for_s() if model is None else None
+        learned = LearnedJson.of_model(model, learned_from, self.plan.learn, seconds_left)
+        status = StatusJson(
+            schema=STATUS_SCHEMA,
+            state=self.state,
+            time_us=time.time_ns() // 1000,
+            started_us=self._started_us,
+            exit=None if self._ended is None else self._ended.json_fields,
+            cycles=self._cycles,
+            dropped=self.intake.dropped,
+            invalid_messages=self.intake.invalid,
+            outside=self._outside,
+            learned=learned,
+            processes=[process.json for process in self.intake.processes.values()],
+            phases=self.series.phases(None if model is None else model.limits.lasting),
+            durations=self.series.durations(),
+            workload=self.series.workload(),
+            counters=self.series.last_counters(),
+            alarms=AlarmsJson(
+                raised=self.desk.raised,
+                brief=self._brief,
+                open=alarms,
+                last=self.desk.last_alarm,
+            ),
+            incidents=[
+                incident.head for incident in self.desk.incidents.entries[-_INCIDENTS_SHOWN:]
             ],
-            "incidents_begun": len(self.desk.incidents.entries) + self.desk.incidents.removed,
-            "recorder": {
-                "on": taken.current is not None,
-                "last_us": taken.last_us,
-                "why_not": taken.why_not or None,
-            },
-            "own": self._cost.to_dict(self._judged, self._cycles),
-            "references": [reference.to_dict() for reference in self.desk.references.taken],
-            "remarks": remarks,
-        }
+            incidents_begun=len(self.desk.incidents.entries) + self.desk.incidents.removed,
+            recorder=RecorderJson(
+                on=taken.current is not None,
+                last_us=taken.last_us,
+                why_not=taken.why_not or None,
+            ),
+            own=self._cost.json(self._judged, self._cycles),
+            references=[reference.json for reference in self.desk.references.taken],
+            remarks=remarks,
+        )
+        return plain_values(status)

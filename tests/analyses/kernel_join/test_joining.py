@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.json import encode
 from numpy.typing import NDArray
 
 import timesink
@@ -19,6 +20,7 @@ from timesink.analyses.kernels.calls import Sampling, kernel_calls, launch_origi
 from timesink.analyses.kernels.join import Join, join_calls
 from timesink.analyses.kernels.table import SHAPE
 from timesink.analyses.names import kernel_name
+from timesink.answers.kernels.kernels_json import JoinJson
 from timesink.model.trace import Trace
 
 Numbers = NDArray[np.int64]
@@ -216,7 +218,7 @@ def test_processes_and_devices_are_joined_one_by_one():
 
 
 def test_facts_are_json():
-    facts = json.loads(json.dumps(join(STEP).to_dict()))
+    facts = json.loads(encode(JoinJson.of(join(STEP), None)))
     assert facts["steps"] == ["3"]
     assert facts["refused"] is False
     assert "rows" not in facts

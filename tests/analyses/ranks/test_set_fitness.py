@@ -25,6 +25,7 @@ from timesink.analyses.ranks.tables import clock_rows, rank_rows
 from timesink.analyses.thresholds import ClocksLimits
 from timesink.answers.analysis.document import analysis_document
 from timesink.answers.analysis.report import analyze_opened
+from timesink.answers.common_json import FitnessJson
 from timesink.answers.fitness import fitness_sections
 from timesink.model.fitness import COMMUNICATION, IDLE, RANKS
 from timesink.model.trace import Trace
@@ -196,5 +197,5 @@ class TestOfSingleRanks:
         assert "They cannot show how idle the device is" in str(section.blocks)
 
     def test_in_plain_data(self):
-        (reason,) = set_fitness(self.ranks(), "a").to_dict()["reasons"]
-        assert (reason["ranks"], reason["evidence"]["lost_launches"]) == ([1, 2], 5)
+        (reason,) = FitnessJson.of(set_fitness(self.ranks(), "a")).reasons
+        assert (reason.ranks, reason.evidence["lost_launches"]) == ((1, 2), 5)

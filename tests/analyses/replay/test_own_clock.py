@@ -10,8 +10,16 @@ import pytest
 import timesink
 from cases import DATA_LOADER, STEP, K, O, R, read
 from timesink.analyses.fitness import recording_fitness
-from timesink.analyses.replay.own_clock import OwnClock, own_clock, own_timeline, step_time
+from timesink.analyses.replay.own_clock import (
+    OwnClock,
+    StepTime,
+    own_clock,
+    own_timeline,
+    step_time,
+)
 from timesink.analyses.steps import find_steps
+from timesink.answers.common_json import ClockJson
+from timesink.formats.small_files import plain_values
 from timesink.model.fitness import OVERHEAD
 from timesink.model.recorded_run import RecordedRun, RunOverhead
 from timesink.model.trace import Trace
@@ -188,13 +196,17 @@ class TestMeasured:
 
 
 def test_plain_data():
-    assert OwnClock(2e6, 1e6, (9e5, 1.1e6), "measured", "", 1.0, None).to_dict() == {
+    clock = OwnClock(2e6, 1e6, (9e5, 1.1e6), "measured", "", 1.0, None)
+    assert plain_values(ClockJson.of(clock, StepTime(2e6, None, None), clock.own_ns)) == {
         "recorded_cycle_us": 2000.0,
         "own_cycle_us": 1000.0,
         "ci95_us": [900.0, 1100.0],
         "source": "measured",
         "why": "",
         "outside": "",
+        "recorded_step_us": 2000.0,
+        "corrected_step_us": None,
+        "corrected_ci95_us": None,
     }
 
 

@@ -21,6 +21,7 @@ from timesink.analyses.kernels.peaks import (
     peaks_at_clock,
     peaks_csv,
 )
+from timesink.answers.common_json import DevicePeaksJson
 from timesink.errors import TimesinkError, UnreadableError, UsageError
 from timesink.model.trace import Device
 from timesink.recorder.peak_rates import BestRate, MeasuredDevice
@@ -329,9 +330,9 @@ def test_packed_fp16_is_at_least_as_fast_as_fp32():
 
 
 def test_peaks_as_plain_data():
-    data = find_peaks("NVIDIA H200").peaks.to_dict()
-    assert data["dram_bytes_per_s"] == 4.8e12
-    assert set(data["flop_per_s"]) <= set(PRECISIONS)
+    data = DevicePeaksJson.of(find_peaks("NVIDIA H200").peaks)
+    assert data.dram_bytes_per_s == 4.8e12
+    assert set(data.flop_per_s) <= set(PRECISIONS)
 
 
 def test_an_ambiguous_device_is_told_what_it_may_be():
@@ -456,3 +457,7 @@ def test_given_peaks_and_devices_without_a_clock_keep_theirs():
     assert peaks_at_clock(peaks, 1e9).peak("bf16_tensor") == 7e14
     b200 = find_peaks("NVIDIA B200").peaks
     assert peaks_at_clock(b200, 1e9) == b200
+
+
+def test_patterns_of_the_table_are_regular_expressions():
+    assert all(re.compile(row.match) for row in load_peaks())

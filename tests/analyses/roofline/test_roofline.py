@@ -6,16 +6,19 @@ import json
 from functools import cache
 from typing import Any
 
+import msgspec
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.json import encode
 
 import timesink
 from measured_kernels import launch, trace_of_launches
 from timesink.analyses.kernels.calls import kernel_calls
 from timesink.analyses.kernels.peaks import DevicePeaks, choose_peaks
 from timesink.analyses.kernels.roofline import COLUMNS, roofline, why_no_roofline
+from timesink.answers.kernels.kernels_json import RooflineJson
 from timesink.model.trace import Device
 from timesink.recorder.ncu.plan import ROOFLINE
 
@@ -186,7 +189,7 @@ def test_times_of_different_devices_are_not_added():
         launch(700, {FP16: 0.0}, device=1, host="b"),
     )
     result = roofline(trace, trace.kernel_calls, SIMPLE)
-    answer = result.to_dict()
+    answer = msgspec.to_builtins(RooflineJson.of(result))
     times = ("total_ns", "covered_ns", "roof_ns", "roof_share_pct", "bound_ns", "clock_hz")
     assert [answer[key] for key in times] == [None] * len(times)
     assert result.roof_share_pct is None
@@ -222,7 +225,7 @@ def test_a_sampled_launch_counts_for_those_it_stands_for():
     result = roofline(trace, calls, SIMPLE)
     assert result.devices[0].total_ns == 10_000 + 4200
     assert result.devices[0].roof_ns == pytest.approx(8000 + 800)
-    assert result.to_dict()["flop"] == pytest.approx(840e6)
+    assert RooflineJson.of(result).flop == pytest.approx(840e6)
     assert result.groups(calls, "name")["flop"][0] == pytest.approx(840e6)
 
 
@@ -266,7 +269,7 @@ def test_more_than_the_roof_is_told():
 
 def test_plain_data_is_ready_for_json():
     trace = two_kernels()
-    data = json.loads(json.dumps(roofline(trace, trace.kernel_calls, SIMPLE).to_dict()))
+    data = json.loads(encode(RooflineJson.of(roofline(trace, trace.kernel_calls, SIMPLE))))
     assert data["peaks"]["device"] == "simple"
     assert data["flop_by_precision"] == {"fp16_tensor": pytest.approx(120e6)}
     assert data["bound_ns"] == {"compute": 4000.0, "memory": 500.0}

@@ -20,7 +20,7 @@ from timesink.analyses.work.calls import (
     modelled_calls,
     run_facts,
 )
-from timesink.model.nesting import enclosing_calls
+from timesink.model.nested_calls import enclosing_calls
 
 PRODUCT = {
     "Input Dims": [[4096, 4096], [4096, 4096]],

@@ -12,11 +12,11 @@ import pytest
 
 import timesink
 from recorded_runs import run_fields, write_recording
-from timesink.answers.comparison.history_rows import (
+from timesink.answers.comparison.history import bisect_lines
+from timesink.comparison.gate.history_rows import (
     Commit,
     HistoryRow,
     add_runs,
-    bisect_lines,
     commit_of,
     history_rows,
     series_store,

@@ -17,10 +17,10 @@ from compared_runs import (
     write_table,
     write_timeline,
 )
-from timesink.answers.comparison.budget_file import load_budgets, starting_budgets
 from timesink.answers.comparison.budgets import evaluate
 from timesink.answers.comparison.report import ComparisonAnswer, PairAnswer, compare
 from timesink.comparison.gate.baseline_store import save_baseline
+from timesink.comparison.gate.budget_file import load_budgets, starting_budgets
 from timesink.comparison.results import Workload
 from timesink.model.findings import Finding
 

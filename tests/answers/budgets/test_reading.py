@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from timesink.answers.comparison.budget_file import Budget, Increase, load_budgets
+from timesink.comparison.gate.budget_file import Budget, Increase, load_budgets
 from timesink.errors import UsageError
 
 EVERY_BUDGET = """

@@ -11,10 +11,10 @@ import pytest
 import timesink
 from builders import annotation, kernel, kineto, memcpy, memory, operator, runtime, write
 from compared_runs import process_table, write_table
-from timesink.answers.comparison.budget_file import load_budgets
 from timesink.answers.comparison.budgets import evaluate
 from timesink.answers.comparison.gate_result import gate_of
 from timesink.answers.comparison.report import ComparisonAnswer, PairAnswer, compare
+from timesink.comparison.gate.budget_file import load_budgets
 from timesink.model.findings import Finding
 
 EVERY = """

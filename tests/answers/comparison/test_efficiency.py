@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.json import encode
 
 import timesink
 from builders import Document, Event, annotation, kernel, kineto, operator, runtime, write
@@ -16,8 +17,9 @@ from compared import pair_of
 from timesink.analyses.behaviour.table import behaviour_table
 from timesink.analyses.cycles.search import find_cycles
 from timesink.analyses.work.cycle_work import process_work
+from timesink.answers.comparison.comparison_json import EfficiencyChangeJson
 from timesink.answers.comparison.document import comparison_document
-from timesink.answers.comparison.efficiency import efficiency_section, efficiency_values
+from timesink.answers.comparison.efficiency import efficiency_section
 from timesink.answers.comparison.gate import comment_md
 from timesink.answers.comparison.report import ComparisonAnswer, compare
 from timesink.comparison.gate.baseline_store import save_baseline
@@ -92,7 +94,7 @@ def change_between(
 
 
 def efficiency_answer(efficiency: EfficiencyChange | None) -> dict[str, Any]:
-    return json.loads(json.dumps(efficiency_values(efficiency)))["efficiency"]
+    return json.loads(encode(None if efficiency is None else EfficiencyChangeJson.of(efficiency)))
 
 
 def comparison_efficiency(comparison: ComparisonAnswer) -> dict[str, Any]:

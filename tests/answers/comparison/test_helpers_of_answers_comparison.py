@@ -12,9 +12,10 @@ import pytest
 
 import timesink
 from gated import gate_check
-from timesink.answers.comparison.budget_file import Budget, load_budgets, starting_budgets
 from timesink.answers.comparison.budgets import evaluate
 from timesink.answers.comparison.changes import PairView, known_amounts
+from timesink.answers.comparison.comparison_json import EqualWorkJson, rows
+from timesink.answers.comparison.diagnosis_json import diagnosis_fields
 from timesink.answers.comparison.document import (
     _names,
     comparison_document,
@@ -39,6 +40,14 @@ from timesink.answers.comparison.naming import (
     processes,
 )
 from timesink.answers.comparison.published_report import comparison_md
+from timesink.answers.comparison.published_tables import (
+    printed_again,
+    published_table,
+    published_titles,
+    summary_cells,
+    table_csv,
+    table_of,
+)
 from timesink.answers.comparison.sentences import (
     both_labels,
     changed_most,
@@ -50,27 +59,18 @@ from timesink.answers.comparison.sentences import (
     pair_headline,
     standing_out,
 )
-from timesink.answers.comparison.values import (
-    diagnosis,
-    pair,
-    printed_again,
-    published_table,
-    published_titles,
-    rows,
-    summary_cells,
-    table_csv,
-    table_of,
-)
 from timesink.answers.tables import short_labels
 from timesink.comparison.compare_runs import is_device
 from timesink.comparison.exploration.groups import compare_peers
 from timesink.comparison.gate.baseline_store import load_baseline, save_baseline
+from timesink.comparison.gate.budget_file import Budget, load_budgets, starting_budgets
 from timesink.comparison.gate.verdict import Limit
 from timesink.comparison.inputs import find_cases, find_side, stem_of
 from timesink.comparison.pairing import case_identifier, check_cycle_type, pair_identifier, safe
 from timesink.comparison.reading import recorded_otherwise
 from timesink.comparison.results import CycleTimes, KeyFinding, Workload
 from timesink.errors import NotFoundError, TimesinkError
+from timesink.formats.small_files import plain_values
 from timesink.output.names import told_apart
 
 
@@ -347,17 +347,14 @@ def test_stem_of() -> None:
 
 
 def test_why() -> None:
-    assert diagnosis(None)["causes"] == []
+    assert diagnosis_fields(None)["causes"] == []
 
 
 def test_pair() -> None:
     same = timesink.compare(timesink.sample(), timesink.sample()).pair
     findings = (KeyFinding("gemm", "GPU 0", 3, (3, 4)),)
-    answer = pair(
-        replace(
-            same, findings=findings, workload=Workload(comparable=True, reasons=(), work_ratio=1.0)
-        )
-    )
+    work = Workload(comparable=True, reasons=(), work_ratio=1.0)
+    answer = plain_values(EqualWorkJson.of(replace(same, findings=findings, workload=work)))
     assert answer["workload"] == {"comparable": True, "reasons": [], "work_ratio": 1.0}
     assert answer["findings"] == [
         {"function": "gemm", "device": "GPU 0", "row": 3, "metrics": [3, 4]}

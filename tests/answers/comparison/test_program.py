@@ -17,6 +17,7 @@ import timesink
 from builders import Event, complete, operator, write
 from compared_runs import timeline, write_timeline
 from diagnosed import slow_clock
+from timesink.answers.comparison.diagnosis_json import diagnosis_fields
 from timesink.answers.comparison.document import (
     comparison_document,
     program_csv,
@@ -28,7 +29,6 @@ from timesink.answers.comparison.program import (
     program_frame,
     program_lines,
     program_section,
-    program_values,
 )
 from timesink.answers.comparison.report import ComparisonAnswer, PairAnswer, compare
 from timesink.answers.comparison.sentences import hidden_work
@@ -251,7 +251,7 @@ def test_json(edited_comparison: ComparisonAnswer):
 
 
 def test_without_a_timeline_nothing_is_known():
-    assert program_values(None) == {"program": None}
+    assert diagnosis_fields(None)["program"] is None
 
 
 # -- views -----------------------------------------------------------------------------------------

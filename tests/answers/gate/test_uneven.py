@@ -10,10 +10,10 @@ import pytest
 import timesink
 from builders import annotation, kineto, operator, write
 from length_runs import compared_lengths
-from timesink.answers.comparison.budget_file import Budget, Increase
 from timesink.answers.comparison.budgets import evaluate
 from timesink.answers.comparison.gate_result import Gate, gate_of
 from timesink.answers.comparison.report import ComparisonAnswer, compare
+from timesink.comparison.gate.budget_file import Budget, Increase
 from timesink.comparison.gate.verdict import Limit
 
 EVEN_US = [1000, 1012, 995, 1003, 988, 1020, 1007, 991, 1001, 1015] * 2

@@ -11,50 +11,20 @@ from compared import two_runs
 from diagnosed import unchanged_diagnosis
 from gated import MS, comparison_of
 from timesink.analyses.replay.own_clock import StepTime
-from timesink.answers.comparison.budget_file import load_budgets
 from timesink.answers.comparison.budgets import evaluate
 from timesink.answers.comparison.causes import why_blocks
+from timesink.answers.comparison.comparison_json import GateJson
+from timesink.answers.comparison.diagnosis_json import CycleTimeJson
 from timesink.answers.comparison.gate_result import Gate, gate_of
-from timesink.answers.comparison.values import diagnosis as diagnosis_values
 from timesink.comparison.causes.corrected_steps import judged_without_overhead
+from timesink.comparison.gate.budget_file import load_budgets
 from timesink.comparison.gate.verdict import Limit
-from timesink.comparison.results import Pair, Process
 from timesink.model.diagnosis import (
-    CycleTime,
     Diagnosis,
-    ProgramChange,
-    SteadyTimes,
     StepTimeTest,
 )
 from timesink.output.blocks import Verdict
-
-Bounds = tuple[float, float]
-
-
-def step_time(role: Process, low_ms: float, middle_ms: float, high_ms: float) -> Process:
-    """A process whose recording says how long its mean step is without profiler overhead."""
-    times = StepTime(role.mean_cycle_ns, middle_ms * MS, (low_ms * MS, high_ms * MS))
-    return replace(role, step_time=lambda: times)
-
-
-def corrected_pair(base: tuple[float, float, float], new: tuple[float, float, float]) -> Pair:
-    pair = two_runs(cycles=4)
-    return replace(pair, base=step_time(pair.base, *base), new=step_time(pair.new, *new))
-
-
-def program(delta_ms: float) -> ProgramChange:
-    """The same calls; device time of a step grows by so much, for certain, or stays the same."""
-    bounds = (delta_ms - 0.1) * MS, (delta_ms + 0.1) * MS
-    device = SteadyTimes(40 * MS, (40 + delta_ms) * MS, bounds)
-    return ProgramChange((), (), device, delta_ms * MS, 0.0, 0.0, 0.0, certain=True, varying=0)
-
-
-def recorded_judgement(verdict: str, new_ms: float, interval_ms: Bounds) -> StepTimeTest:
-    """Steps of 100 ms as recorded that take another time in the new run."""
-    low, high = interval_ms
-    steady = SteadyTimes(100 * MS, new_ms * MS, (low * MS, high * MS))
-    lengths = CycleTime(100 * MS, new_ms * MS, new_ms - 100, interval_ms, 0.01, steady)
-    return StepTimeTest(verdict, f"Steps as recorded: {verdict}.", lengths)
+from without_overhead import Bounds, corrected_pair, program, recorded_judgement
 
 
 def diagnosis_of(judged: StepTimeTest) -> Diagnosis:
@@ -95,7 +65,7 @@ def test_a_slow_down_without_overhead_is_held_against_the_limit(pct: float | Non
     assert gate.outcome == outcome
     sentence = gate.checks[0].sentence
     assert "60.0 → 75.0 ms (estimated, 95 % interval +13.3 to +36.7 %)" in sentence
-    assert sentence == gate.to_dict()["checks"][0]["sentence"]
+    assert sentence == GateJson.of(gate).checks[0].sentence
     if pct == 5.0:
         assert sentence.endswith("As recorded: 100 → 102 ms. Limit: 5 %.")
     if pct == 30.0:
@@ -174,8 +144,10 @@ def test_the_report_and_its_json_show_what_decided():
         block for block in why_blocks(why, ("base", "new")) if isinstance(block, Verdict)
     )
     assert (verdict_block.base.value, verdict_block.new.value) == (60 * MS, 60.5 * MS)
-    assert diagnosis_values(why)["cycle_time"]["corrected"]["decides"] is True
-    assert diagnosis_values(why)["cycle_time"]["new_us"] == 130_000
+    cycle_time = CycleTimeJson.of_diagnosis(why)
+    assert cycle_time.corrected is not None
+    assert cycle_time.corrected.decides is True
+    assert cycle_time.new_us == 130_000
 
 
 def test_a_verdict_as_recorded_is_held_against_recorded_steps():

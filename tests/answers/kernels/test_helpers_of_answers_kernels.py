@@ -6,7 +6,8 @@ import polars as pl
 
 import timesink
 from timesink.answers.kernels.reading import _module_class
-from timesink.answers.kernels.report import can_be_measured, without_noise
+from timesink.answers.kernels.report import can_be_measured
+from timesink.answers.tables import without_noise
 
 
 def test_module_class() -> None:

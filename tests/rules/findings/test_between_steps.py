@@ -26,10 +26,6 @@ def test_share_gain_and_evidence():
     assert (finding.rule, finding.severity) == ("between-steps", "high")
     assert finding.share == pytest.approx(2 / 8)
     assert (finding.cost_ns, finding.between_ns) == (0, 1_000_000)
-    assert (
-        "idle for 1.00 ms between two steps, 25.0 % of the time from the first" in finding.sentence
-    )
-    assert "made no runtime call for 750 us and ran host code for 250 us" in finding.sentence
     (gap,) = (evidence_json(item) for item in finding.evidence)
     assert gap == {
         "kind": "gap",
@@ -61,7 +57,6 @@ def test_fetching_data_is_gained_under_its_own_heading():
     load, between = find_all(trace_with_pauses(1000, *loading))
     assert (load.rule, load.cost_ns, load.between_ns) == ("data-loading", 0, 900_000)
     assert load.share == pytest.approx(1800 / 8000)
-    assert "Data loading takes 900 us between two steps" in load.sentence
     assert (between.rule, between.between_ns) == ("between-steps", 100_000)
     assert between.share == pytest.approx(0.25)
 

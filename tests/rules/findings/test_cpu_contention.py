@@ -29,7 +29,6 @@ def with_counter(
 def test_evidence_and_what_it_may_cost():
     (finding,) = cpu_contention(with_counter(40.0, 60.0, 59.0))
     assert finding.rule == "cpu-contention"
-    assert finding.title == ("CPU contention: a thread waits for a core 53 % of the time")
     assert f"53.0 % of the time ({RUN_QUEUE}, 0: up to 60.0 % in 3 samples)" in finding.sentence
     # No more than the device has nothing to do.
     assert finding.cost_ns == pytest.approx(0.53 * 800_000)

@@ -17,7 +17,6 @@ def test_share_and_evidence():
     (finding,) = data_parallel(read(*steps, *calls, K("a", 200, 50), K("b", 200, 50, device=1)))
     assert finding.rule == "data-parallel"
     assert finding.share == pytest.approx(0.4)
-    assert "2 times for 2 devices and takes 400 us of each 1.00 ms step" in finding.sentence
     call, *devices = finding.evidence
     assert evidence_json(call) == {
         "kind": "call",

@@ -30,8 +30,6 @@ def test_share_gain_and_evidence():
     assert (finding.rule, finding.severity) == ("tensor-cores-unused", "high")
     assert finding.share == pytest.approx(0.3)
     assert finding.cost_ns == 150_000
-    assert "spend 300 us of the 1.00 ms step" in finding.sentence
-    assert "(75.0 % of all kernel time of operators)" in finding.sentence
     assert [evidence_json(item) for item in finding.evidence] == [
         {"kind": "operator", "name": "aten::mm", "kernels": 1, "kernel_us": 300},
         {"kind": "kernel", "name": PLAIN, "calls": 1, "total_us": 300},

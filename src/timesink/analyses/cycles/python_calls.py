@@ -28,7 +28,7 @@ from timesink.analyses.thresholds import PythonCallsLimits, SpansLimits
 from timesink.model import intervals, units
 from timesink.model.arrays import prefix_sums
 from timesink.model.intervals import Flags, Ints, union_starts
-from timesink.model.nesting import Nodes
+from timesink.model.nested_calls import Nodes
 from timesink.model.trace import Trace
 
 _NOT_AN_ANCHOR = re.compile(

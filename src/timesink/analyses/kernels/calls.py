@@ -30,7 +30,7 @@ from timesink.analyses.names import short_name
 from timesink.analyses.steps import find_steps, step_at
 from timesink.errors import UsageError
 from timesink.model.intervals import Flags, Ints
-from timesink.model.nesting import Nodes, enclosing_calls
+from timesink.model.nested_calls import Nodes, enclosing_calls
 from timesink.model.schema import KERNEL_CALLS
 from timesink.model.trace import Metadata, Trace
 from timesink.model.units import ordinal

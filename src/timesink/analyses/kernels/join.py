@@ -8,12 +8,10 @@ from run to run, and only some of the launches may have been measured.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import msgspec
 import numpy as np
 import polars as pl
-from msgspec import structs
 
 from timesink.analyses.columns import encode
 from timesink.analyses.kernels.calls import Sampling
@@ -308,12 +306,6 @@ class Join(msgspec.Struct, frozen=True, eq=False):
     def refused(self) -> bool:
         """Whether too little was found for the recordings to be of one program."""
         return bool(self.reason)
-
-    def to_dict(self) -> dict[str, Any]:
-        """All but the rows, ready for JSON."""
-        apart = ("rows", "how", "reason")
-        values = {name: value for name, value in structs.asdict(self).items() if name not in apart}
-        return {**values, "steps": list(self.steps), "refused": self.refused, "reason": self.reason}
 
 
 def join_calls(

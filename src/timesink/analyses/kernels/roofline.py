@@ -7,8 +7,7 @@ memory traffic takes at the peak bandwidth, whichever is longer.  `docs/roofline
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import msgspec
 import polars as pl
@@ -120,31 +119,26 @@ class Roofline(msgspec.Struct, frozen=True, eq=False):
             .sort([*keys[:2], "total_ns", "group"], descending=[False, False, True, False])
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """The sums, ready for JSON; times are null where there are several devices."""
-        weight, flop = pl.col("weight"), self._flop()
-        figures = self.calls.select(
+    @property
+    def totals(self) -> tuple[float, float]:
+        """Operations and bytes of all launches; of a sample, of those they stand for."""
+        weight = pl.col("weight")
+        flop, moved = self.calls.select(
             (pl.col("flop") * weight).sum(), (pl.col(BYTES) * weight).sum()
-        ).row(0, named=True)
-        devices = [asdict(device) for device in self.devices]
-        return {
-            "peaks": None if self.peaks is None else self.peaks.to_dict(),
-            "reason": self.reason,
-            **{name: devices[0][name] if len(devices) == 1 else None for name in _OF_A_DEVICE},
-            **figures,
-            "flop_by_precision": {precision: flop[precision] for precision in self.precisions},
-            "devices": devices,
-            "notes": list(self.notes),
-        }
+        ).row(0)
+        return flop, moved
+
+    @property
+    def flop_by_precision(self) -> dict[str, float]:
+        """Operations by precision, those that occur."""
+        flop = self._flop()
+        return {precision: flop[precision] for precision in self.precisions}
 
     def _flop(self) -> dict[str, float]:
         sums = self.calls.select(pl.col(FLOP_COLUMNS) * pl.col("weight")).sum().row(0)
         return {
             precision: amount for precision, amount in zip(PRECISIONS, sums, strict=True) if amount
         }
-
-
-_OF_A_DEVICE = ("total_ns", "covered_ns", "roof_ns", "roof_share_pct", "bound_ns", "clock_hz")
 
 
 def named_roofs(peaks: DevicePeaks | None, precisions: Iterable[str]) -> dict[float, str]:

@@ -38,7 +38,7 @@ from timesink.model import intervals, vendors
 from timesink.model.arrays import is_run_start
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.launches import LAUNCH_KINDS
-from timesink.model.nesting import enclosing_calls
+from timesink.model.nested_calls import enclosing_calls
 from timesink.model.schema import DEVICE_KINDS
 from timesink.model.trace import Trace
 

@@ -90,18 +90,6 @@ class OwnClock(msgspec.Struct, frozen=True, eq=False):
             high = recorded_ns if self.outside else min(high, recorded_ns)
         return min(low, length_ns), max(high, length_ns)
 
-    def to_dict(self) -> dict[str, object]:
-        """The clock as plain data, times in microseconds."""
-        interval = self.interval_ns
-        return {
-            "recorded_cycle_us": round(self.recorded_ns / 1000, 3),
-            "own_cycle_us": None if self.own_ns is None else round(self.own_ns / 1000, 3),
-            "ci95_us": None if interval is None else [round(bound / 1000, 3) for bound in interval],
-            "source": self.source,
-            "why": self.why,
-            "outside": self.outside,
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class StepTime:
@@ -127,19 +115,6 @@ class StepTime:
         length = _mean(corrected)
         return cls(mean, length, clock.bounds_of(length, mean))
 
-    def to_dict(self) -> dict[str, object]:
-        """Step times as plain data, in microseconds."""
-        interval = self.interval_ns
-        return {
-            "recorded_step_us": round(self.recorded_ns / 1000, 3),
-            "corrected_step_us": None
-            if self.corrected_ns is None
-            else round(self.corrected_ns / 1000, 3),
-            "corrected_ci95_us": None
-            if interval is None
-            else [round(x / 1000, 3) for x in interval],
-        }
-
 
 def _mean(trace: Trace) -> float:
     lengths = complete_lengths(trace)
@@ -159,17 +134,15 @@ def step_time(trace: Trace) -> StepTime:
     return StepTime.of(clock, trace, own_timeline(trace) if clock.is_known else None)
 
 
-def clock_values(trace: Trace) -> dict[str, object]:
-    """Both clocks of a recording as plain data: `OwnClock`, `StepTime`, in microseconds.
+def own_median_ns(trace: Trace) -> float | None:
+    """The median step without profiler overhead; None where that is not known.
 
     An estimated median is that of the timeline, which all tables are about.
     """
     clock = own_clock(trace)
-    values = {**clock.to_dict(), **step_time(trace).to_dict()}
-    if clock.source == ESTIMATED:
-        middle = float(np.median(complete_lengths(own_timeline(trace))))
-        values["own_cycle_us"] = round(middle / 1000, 3)
-    return values
+    if clock.source != ESTIMATED:
+        return clock.own_ns
+    return float(np.median(complete_lengths(own_timeline(trace))))
 
 
 @memoize_per_trace
@@ -379,9 +352,12 @@ def _estimate_clock(trace: Trace, program: _Program, recorded: float) -> OwnCloc
         why = f"{sentence[:1].lower()}{sentence[1:]}"
     if why:
         return OwnClock(recorded, None, None, NONE, why, 0.0, None)
-    plays = {dose: program.played(_Dose(dose)) for dose in (1.0 + _ERROR, 1.0, 1.0 - _ERROR)}
-    low, usual, high = map(program.cycle_ns, plays.values())
-    least, scale, played = OwnClockLimits.min_left * recorded, 1.0, plays[1.0]
+    # Of the outer two only their length is needed: each is large, and gone before the next.
+    low, high = (
+        program.cycle_ns(program.played(_Dose(dose))) for dose in (1.0 + _ERROR, 1.0 - _ERROR)
+    )
+    least, scale, played = OwnClockLimits.min_left * recorded, 1.0, program.played(_Dose(1.0))
+    usual = program.cycle_ns(played)
     if high < least or not recorded:
         share = f"{100 * OwnClockLimits.min_left:.0f} %"
         why = f"the estimated overhead would leave less than {share} of the step"

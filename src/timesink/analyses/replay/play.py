@@ -17,6 +17,7 @@ from timesink.analyses.steps import step_at
 from timesink.analyses.thresholds import PlayLimits
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.trace import Trace
+from timesink.runtime.native import is_native, native_module
 
 _LONG_AGO = float("-inf")
 
@@ -106,7 +107,7 @@ def play(graph: ReplayGraph, work: Floats | None = None, lengths: Floats | None 
     doing = graph.activity >= 0
     gap[doing] += length[graph.activity[doing]]
     lag[doing] += length[graph.activity[doing]]
-    node = _come(graph.before, gap, graph.needs, lag)
+    node = moments_of_nodes(graph.before, gap, graph.needs, lag)
     return Played(graph, work, node, length, gap, lag)
 
 
@@ -116,8 +117,18 @@ def recorded_play(trace: Trace) -> Played:
     return play(replay_graph(trace))
 
 
-def _come(before: Ints, gap: Floats, needs: Ints, lag: Floats) -> Floats:
-    """The later of two, for one node after the other: no array operation does that."""
+def moments_of_nodes(before: Ints, gap: Floats, needs: Ints, lag: Floats) -> Floats:
+    """When each node comes: the later of two, for one after the other."""
+    if not is_native():
+        return moments_by_loop(before, gap, needs, lag)
+    links = (np.asarray(links, np.int64).tobytes() for links in (before, needs))
+    waits = (np.asarray(lengths, np.float64).tobytes() for lengths in (gap, lag))
+    (earlier, other), (passes, more) = links, waits
+    return np.frombuffer(native_module().play(earlier, passes, other, more), np.float64)
+
+
+def moments_by_loop(before: Ints, gap: Floats, needs: Ints, lag: Floats) -> Floats:
+    """The same without compiled code: no array operation does that."""
     come = [_LONG_AGO] * (len(before) + 1)  # the last stands for what is not there
     come[0] = 0.0
     triples = zip(before.tolist(), gap.tolist(), needs.tolist(), lag.tolist(), strict=True)

@@ -10,13 +10,22 @@ from timesink.analyses.thresholds import RobustLimits
 from timesink.model.intervals import Floats
 
 
+def median_deviation(values: Floats, middle: float) -> float:
+    """The median absolute deviation from a middle (MAD), as it is.
+
+    >>> median_deviation(np.array([9.0, 10.0, 10.0, 11.0, 40.0]), 10.0)
+    1.0
+    """
+    return float(np.median(np.abs(values - middle)))
+
+
 def scaled_mad(values: Floats, middle: float = 0.0) -> float:
     """How far values usually are from a middle, as the standard deviation of normal noise.
 
     >>> round(scaled_mad(np.array([9.0, 10.0, 10.0, 11.0, 40.0]), 10.0), 4)
     1.4826
     """
-    return RobustLimits.mad_to_sigma * float(np.median(np.abs(values - middle)))
+    return RobustLimits.mad_to_sigma * median_deviation(values, middle)
 
 
 def scaled_mads(values: Floats, middles: Floats, axis: int) -> Floats:

@@ -21,7 +21,7 @@ from timesink.analyses.timeline.tracks import (
 )
 from timesink.model.arrays import prefix_sums, run_slices
 from timesink.model.intervals import Ints, partially_overlapping, union_starts
-from timesink.model.nesting import depth_when_nested, pre_order
+from timesink.model.nested_calls import depth_when_nested, pre_order
 
 
 def stack_rows(track: Codes, start: Ints, end: Ints) -> Ints:

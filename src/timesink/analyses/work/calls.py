@@ -42,7 +42,7 @@ from timesink.analyses.work.arguments import (
 )
 from timesink.analyses.work.formulas import FormulaRegistry, Work, formula_of, work_of
 from timesink.model.intervals import Flags, Ints
-from timesink.model.nesting import Nodes, enclosing_calls, levels
+from timesink.model.nested_calls import Nodes, enclosing_calls, levels
 from timesink.model.schema import KERNEL_KINDS
 from timesink.model.trace import Trace
 

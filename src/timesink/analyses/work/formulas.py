@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
-from fnmatch import translate
+from fnmatch import fnmatchcase
 from functools import cache, lru_cache
 from importlib import import_module
 from inspect import signature
@@ -145,22 +145,31 @@ def _formula(text: str) -> Formula:
     return formula
 
 
+_BEFORE_WILDCARD = re.compile(r"[*?\[]")
+
+
 class FormulaRegistry(msgspec.Struct, frozen=True, eq=False):
     """Which operators have which formula; one that names an operator goes before patterns."""
 
     rows: Mapping[str, OperatorFormula]
-    patterns: tuple[tuple[re.Pattern[str], str], ...]
+    patterns: tuple[tuple[str, str], ...]
+    """What names begin with that a pattern takes, and the pattern."""
 
     @classmethod
     def of(cls, rows: Iterable[OperatorFormula]) -> FormulaRegistry:
         by_name = {row.operator: row for row in rows}
-        patterns = [(re.compile(translate(name)), name) for name in by_name if "*" in name]
-        return cls(by_name, tuple(patterns))
+        patterns = tuple((_BEFORE_WILDCARD.split(name)[0], name) for name in by_name if "*" in name)
+        return cls(by_name, patterns)
 
     def find(self, operator: str) -> OperatorFormula | None:
         if operator in self.rows:
             return self.rows[operator]
-        fitting = (name for pattern, name in self.patterns if pattern.match(operator))
+        # A pattern becomes a regular expression, slowly, when something may fit.
+        fitting = (
+            name
+            for start, name in self.patterns
+            if operator.startswith(start) and fnmatchcase(operator, name)
+        )
         return next((self.rows[name] for name in fitting), None)
 
 

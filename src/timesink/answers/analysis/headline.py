@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -34,9 +33,8 @@ from timesink.analyses.work.efficiency import (
     family_efficiency,
     operator_efficiency,
 )
-from timesink.analyses.work.steps import BEYOND, MATRIX, MEMORY, VECTOR, StepEfficiency
+from timesink.analyses.work.steps import MATRIX, MEMORY, VECTOR, StepEfficiency
 from timesink.answers.analysis.graphs import named_share
-from timesink.answers.tables import microseconds, percent, view_rows
 from timesink.model import units
 from timesink.model.data_files import csv_rows
 from timesink.model.findings import RunFinding
@@ -377,52 +375,6 @@ _CLOCK, _CLOCK_TOLD = "device_clock", 0.03
 _LONGEST, _AGREES, _SMALL, _ODD_PCT = 48, 0.95, 0.001, 105.0
 _MIN_NAMED = 0.005
 """Of the kernel time: what is less is not distinguished."""
-
-
-def efficiency_values(efficiency: Efficiency) -> dict[str, Any]:
-    """The section `efficiency` of the JSON answer."""
-    step, peaks = efficiency.step, efficiency.peaks
-    return {
-        "modelled_share_pct": percent(efficiency.modelled.modelled_share),
-        "device": peaks.device if peaks else None,
-        "peaks": peaks.to_dict() if peaks else None,
-        "notes": list(notes_of(efficiency)),
-        "step": None if step is None else step_values(step),
-        "families": view_rows("efficiency-families", efficiency),
-        "operators": view_rows("efficiency", efficiency),
-    }
-
-
-def step_values(step: StepEfficiency) -> dict[str, Any]:
-    """What an average step computes and moves, and how near that is to the device's limits."""
-    seconds = step.step_ns / 1e9
-    return {
-        "step_us": microseconds(step.step_ns),
-        "devices": step.devices,
-        "flop": step.flop,
-        "matrix_flop": step.matrix_flop,
-        "vector_flop": step.vector_flop,
-        "recomputed_flop": step.recomputed_flop,
-        "matrix_flop_by_precision": dict(step.matrix_flop_by_precision),
-        "bytes": step.bytes,
-        "wire_bytes": step.wire_bytes,
-        "tflops": step.matrix_flop / seconds / _TERA if seconds else None,
-        "tb_per_s": step.bytes / seconds / _TERA if seconds else None,
-        "mfu_pct": percent(step.mfu),
-        "hfu_pct": percent(step.hfu),
-        "mbu_pct": percent(step.mbu),
-        "ideal_us": microseconds(sum(step.ideal_ns.values())),
-        "waterfall": [
-            *(
-                {"part": f"{name}_roof", "time_us": microseconds(ns)}
-                for name, ns in step.ideal_ns.items()
-            ),
-            *(
-                {"part": name.removesuffix("_ns"), "time_us": microseconds(getattr(step, name))}
-                for name in BEYOND
-            ),
-        ],
-    }
 
 
 def efficiency_sentences(efficiency: Efficiency) -> Iterator[str]:

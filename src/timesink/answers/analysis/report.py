@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from itertools import pairwise
 from operator import index
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import msgspec
 import polars as pl
@@ -35,8 +35,8 @@ from timesink.analyses.replay.own_clock import (
     NONE,
     OwnClock,
     StepTime,
-    clock_values,
     own_clock,
+    own_median_ns,
     own_timeline,
 )
 from timesink.analyses.steps import find_steps, step_ranges, within_steps
@@ -47,14 +47,13 @@ from timesink.analyses.work.own_formulas import formula_text, load_formulas
 from timesink.answers.analysis import sections
 from timesink.answers.analysis.finding_values import FindingJson
 from timesink.answers.analysis.headline import (
-    efficiency_values,
     headline,
     interval,
-    step_values,
     tells_clocks_apart,
 )
-from timesink.answers.analysis.sections import start_side_by_side
+from timesink.answers.analysis.sections import SCHEMA, start_side_by_side
 from timesink.answers.analysis.straggler_text import straggler_headline
+from timesink.answers.common_json import ClockJson, DevicePeaksJson, FitnessJson
 from timesink.answers.tables import ViewTable
 from timesink.answers.views import View, check_group, find_view
 from timesink.errors import SeveralRunsError, TimesinkError, UnreadableError, UsageError
@@ -65,7 +64,7 @@ from timesink.model.findings import SEVERITIES, RunFinding
 from timesink.model.fitness import COMMUNICATION, CRITICAL_PATH, Fitness
 from timesink.model.health import HealthEntry, recording_notes
 from timesink.model.trace import Trace, why_no_calls
-from timesink.recorder.processes import safe_text, sayable_values
+from timesink.recorder.processes import safe_text
 from timesink.rules.communication import stragglers
 from timesink.rules.efficiency import proven_findings
 from timesink.runtime.engine import Engine, engine_of
@@ -74,7 +73,6 @@ from timesink.sources.kept_answers import KeptAnswer
 from timesink.sources.opening import kept_as, open_run, open_trace
 from timesink.sources.recordings import Recording
 
-SCHEMA = "timesink/analysis/1"
 CORRECTED, RECORDED = ("own", "recorded")
 CLOCKS = {"corrected": CORRECTED, "own": CORRECTED, "recorded": RECORDED}
 """Clocks as people call them; `own` is the word of JSON for times without profiler overhead."""
@@ -136,9 +134,10 @@ class Analysis:
         # Files of peaks and formulas may change.
         peaks = choose_peaks(self.trace, device=limits.device, peaks=limits.peaks).peaks
         formulas = "" if limits.formulas is None else formula_text(limits.formulas)
+        rates = None if peaks is None else structs.asdict(DevicePeaksJson.of(peaks))
         question = (
             *(SCHEMA, self.path, name, about.source, about.worker, about.span, self.group_by),
-            *(self.notes, self.clock, formulas, None if peaks is None else peaks.to_dict()),
+            *(self.notes, self.clock, formulas, rates),
         )
         return KeptAnswer.about(*stored, question)
 
@@ -403,40 +402,37 @@ class Analysis:
             self.answer_cache.save(answer)
         return answer
 
-    def _find(self) -> dict[str, Any]:
+    def _find(self) -> sections.AnalysisJson:
         trace, timeline = self.trace, self.timeline
         start_side_by_side(trace, timeline)
-        return {
-            "schema": SCHEMA,
-            "headline": self.headline,
-            "recording": self.fitness.to_dict(),
-            "source": sections.source(trace, self.path, self.ranks, self.notes),
-            "health": sections.health(trace, self.ranks),
-            "device": sections.device(trace),
-            "steps": sections.steps(trace),
-            "breakdown": sections.breakdown(trace),
-            "operators": sections.operators(trace, self.table("operators"), self.group_by),
-            "kernels": sections.kernels(trace),
-            "memory": sections.memory(trace),
-            "modules": sections.modules(self.table("modules")),
-            "distributed": sections.distributed_values(trace, self.ranks),
-            "findings": [FindingJson.of(finding) for finding in self.findings],
-            "clock": self._clock_values(),
-            "own": None if timeline is trace else self._on_own_clock(timeline),
-            "critical_path": sections.critical_path(self.played, self.fitness),
-            "efficiency": efficiency_values(self.efficiency_of(trace)),
-        }
+        own = None
+        if timeline is not trace:
+            own = sections.OwnJson.of(timeline, self.efficiency_of(timeline).step)
+        return sections.AnalysisJson(
+            schema=SCHEMA,
+            headline=self.headline,
+            recording=FitnessJson.of(self.fitness),
+            source=sections.SourceJson.of(trace, self.path, self.ranks, self.notes),
+            health=sections.health(trace, self.ranks),
+            device=sections.DeviceJson.of_all(trace),
+            steps=sections.StepsJson.of(trace),
+            breakdown=sections.BreakdownJson.of(trace),
+            operators=sections.OperatorsJson.of(trace, self.table("operators"), self.group_by),
+            kernels=sections.KernelTablesJson.of(trace),
+            memory=sections.MemoryJson.of(trace),
+            modules=sections.ModulesJson.of(self.table("modules")),
+            distributed=sections.DistributedJson.of(trace, self.ranks),
+            findings=[FindingJson.of(finding) for finding in self.findings],
+            clock=self._clock_values(),
+            own=own,
+            critical_path=sections.CriticalPathJson.of(self.played, self.fitness),
+            efficiency=sections.EfficiencyJson.of(self.efficiency_of(trace)),
+        )
 
-    def _clock_values(self) -> dict[str, Any]:
+    def _clock_values(self) -> ClockJson:
         """The step time on both clocks, and how the corrected one is known."""
-        values = self.own_clock.to_dict() if self.ranks else clock_values(self.recording)
-        return {**values, **self.step_time.to_dict(), "tables": RECORDED}
-
-    def _on_own_clock(self, timeline: Trace) -> dict[str, Any]:
-        """What depends on the clock, of the program by itself; what kernels take does not."""
-        step = self.efficiency_of(timeline).step
-        step_figures = None if step is None else step_values(step)
-        return {**sections.on_own_clock(timeline), "efficiency": {"step": step_figures}}
+        own_ns = self.own_clock.own_ns if self.ranks else own_median_ns(self.recording)
+        return ClockJson.of(self.own_clock, self.step_time, own_ns, RECORDED)
 
     def to_pandas(self, view: str = "operators", group_by: str | None = None) -> Any:
         """One of the tables as a pandas frame; needs pandas and pyarrow."""
@@ -733,14 +729,9 @@ class RunList(msgspec.Struct, frozen=True):
 
     def to_json(self) -> bytes:
         """The answers as JSON, on one line; `docs/analysis.md` describes every key."""
-        return msgspec.json.encode(
-            {
-                "schema": SCHEMA_OF_LIST,
-                "headline": self.headline,
-                "path": safe_text(self.path),
-                "runs": [_values(run) for run in self.runs],
-            }
-        )
+        runs = [ListedRunJson.of(run) for run in self.runs]
+        path = safe_text(self.path)
+        return msgspec.json.encode(RunListJson(SCHEMA_OF_LIST, self.headline, path, runs))
 
     def to_dict(self) -> dict[str, Any]:
         """The same as plain data."""
@@ -748,10 +739,32 @@ class RunList(msgspec.Struct, frozen=True):
         return values
 
 
-def _values(run: ListedRun) -> dict[str, Any]:
-    answer = None if run.analysis is None else msgspec.Raw(run.analysis.to_json())
-    facts = {"name": run.name, "path": run.path, "reason": run.reason}
-    return {**sayable_values(facts), "recordings": run.recordings, "answer": answer}
+class ListedRunJson(msgspec.Struct, frozen=True):
+    """One run of a folder: its answer, or why there is none."""
+
+    name: str
+    path: str
+    reason: str
+    recordings: int
+    answer: Annotated[
+        msgspec.Raw | None, msgspec.Meta(extra_json_schema={"record": "AnalysisJson"})
+    ]
+    """As of this run alone."""
+
+    @classmethod
+    def of(cls, run: ListedRun) -> ListedRunJson:
+        answer = None if run.analysis is None else msgspec.Raw(run.analysis.to_json())
+        name, path, reason = map(safe_text, (run.name, run.path, run.reason))
+        return cls(name, path, reason, run.recordings, answer)
+
+
+class RunListJson(msgspec.Struct, frozen=True):
+    """The answer of `timesink analyze` about recordings that are no ranks of one run."""
+
+    schema: str
+    headline: str
+    path: str
+    runs: list[ListedRunJson]
 
 
 def analyze_place(

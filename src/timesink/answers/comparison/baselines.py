@@ -3,50 +3,118 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterable
 from datetime import datetime, timezone
 from typing import Any
+
+import msgspec
 
 from timesink.analyses.names import short_kernel_name
 from timesink.comparison.gate.baseline_store import Baseline, Listed, reference
 from timesink.comparison.gate.verdict import doubts_of
 from timesink.comparison.results import Run, cycle_lengths
+from timesink.formats.small_files import plain_values
 from timesink.model.units import brief_bytes, brief_ns, count_noun, from_to, join_names, size_bytes
 
 SCHEMA = "timesink/baseline/1"
 
 
-def plain(baseline: Baseline) -> dict[str, Any]:
-    """All that is known of a baseline but its rows, ready for JSON."""
-    return {
-        "schema": SCHEMA,
-        "name": baseline.name,
-        "saved": _moment(baseline).isoformat(timespec="seconds"),
-        "timesink": baseline.timesink,
-        "bytes": baseline.size_bytes,
-        "timed_runs": max(len(baseline.timed), 1),
-        "marker": baseline.finding.marker,
-        "by": baseline.finding.by,
-        "command": next(iter(_commands(baseline)), []),
-        **baseline.facts,
-        "recordings": [_plain_run(run) for run in baseline.runs],
-        "notes": list(baseline.side.notes),
-    }
+class StoredRecordingJson(msgspec.Struct, frozen=True, kw_only=True):
+    """A recording of a baseline."""
+
+    file: str
+    rank: int | None
+    unit: str | None
+    """What marks its steps."""
+    method: str | None
+    cycles: int
+    mean_cycle_ns: float | None
+    devices: list[str]
+    operators: int
+    modules: int
+    notes: list[str]
+
+    @classmethod
+    def of(cls, run: Run) -> StoredRecordingJson:
+        calls = [
+            anatomy.calls.select("kind", "name").unique() for anatomy in run.anatomies.values()
+        ]
+        return cls(
+            file=run.source.path.as_posix(),
+            rank=run.rank,
+            unit=run.unit.anchor,
+            method=run.unit.method,
+            cycles=_cycles(run),
+            mean_cycle_ns=_mean_ns(run),
+            devices=sorted(run.behaviour["device"].drop_nulls().cast(str).unique()),
+            operators=sum(table.filter(kind="operator").height for table in calls),
+            modules=sum(table.filter(kind="module").height for table in calls),
+            notes=list(run.notes),
+        )
 
 
-def _plain_run(run: Run) -> dict[str, Any]:
-    calls = [anatomy.calls.select("kind", "name").unique() for anatomy in run.anatomies.values()]
-    return {
-        "file": run.source.path.as_posix(),
-        "rank": run.rank,
-        "unit": run.unit.anchor,
-        "method": run.unit.method,
-        "cycles": _cycles(run),
-        "mean_cycle_ns": _mean_ns(run),
-        "devices": sorted(run.behaviour["device"].drop_nulls().cast(str).unique()),
-        "operators": sum(call_table.filter(kind="operator").height for call_table in calls),
-        "modules": sum(call_table.filter(kind="module").height for call_table in calls),
-        "notes": list(run.notes),
-    }
+class BaselineJson(msgspec.Struct, frozen=True, kw_only=True):
+    """All that is known of a baseline but its rows."""
+
+    schema: str
+    name: str
+    saved: str
+    """A moment, in UTC."""
+    timesink: str
+    bytes: int
+    timed_runs: int
+    marker: str | None
+    by: str | None
+    command: list[str]
+    devices: list[str]
+    processor: str | None
+    versions: dict[str, str]
+    world_size: int | None
+    recordings: list[StoredRecordingJson]
+    notes: list[str]
+
+    @classmethod
+    def of(cls, baseline: Baseline) -> BaselineJson:
+        return cls(
+            schema=SCHEMA,
+            name=baseline.name,
+            saved=_moment(baseline).isoformat(timespec="seconds"),
+            timesink=baseline.timesink,
+            bytes=baseline.size_bytes,
+            timed_runs=max(len(baseline.timed), 1),
+            marker=baseline.finding.marker,
+            by=baseline.finding.by,
+            command=next(iter(_commands(baseline)), []),
+            **baseline.facts,
+            recordings=list(map(StoredRecordingJson.of, baseline.runs)),
+            notes=list(baseline.side.notes),
+        )
+
+
+class BaselinesJson(msgspec.Struct, frozen=True):
+    """All baselines and histories of a store."""
+
+    baselines: list[BaselineJson]
+    unreadable: dict[str, str]
+    """Names of others, and why they cannot be read."""
+    histories: list[str]
+
+    @classmethod
+    def of(cls, entries: Iterable[Listed], histories: Iterable[str]) -> BaselinesJson:
+        listed = list(entries)
+        lost = {entry.name: entry.problem.message for entry in listed if entry.problem is not None}
+        baselines = [entry.baseline for entry in listed if entry.baseline is not None]
+        return cls(list(map(BaselineJson.of, baselines)), lost, list(histories))
+
+
+def baseline_values(baseline: Baseline) -> dict[str, Any]:
+    """The same as plain data."""
+    return plain_values(BaselineJson.of(baseline))
+
+
+def listed_values(entries: Iterable[Listed], histories: Iterable[str]) -> dict[str, Any]:
+    """All of a store as plain data."""
+    return plain_values(BaselinesJson.of(entries, histories))
 
 
 def _cycles(run: Run) -> int:
@@ -125,16 +193,13 @@ def baseline_lines(baseline: Baseline) -> list[str]:
         *([f"steps found with {' '.join(options)}"] if options else []),
     ]
     for run in baseline.runs:
-        plain_run = _plain_run(run)
+        recording = StoredRecordingJson.of(run)
         rank = "" if run.rank is None else f"rank {run.rank}, "
-        mean = (
-            ""
-            if plain_run["mean_cycle_ns"] is None
-            else f" of {brief_ns(plain_run['mean_cycle_ns'])}"
-        )
-        steps = count_noun(plain_run["cycles"], "steps")
-        calls = [count_noun(plain_run[kind], kind) for kind in ("operators", "modules")]
-        lines.append(f"  {plain_run['file']}: {rank}{steps}{mean}, {', '.join(calls)}")
+        mean_ns = recording.mean_cycle_ns
+        mean = "" if mean_ns is None else f" of {brief_ns(mean_ns)}"
+        steps = count_noun(recording.cycles, "steps")
+        calls = [count_noun(getattr(recording, kind), kind) for kind in ("operators", "modules")]
+        lines.append(f"  {recording.file}: {rank}{steps}{mean}, {', '.join(calls)}")
     notes = (
         *baseline.side.notes,
         *dict.fromkeys(note for run in baseline.runs for note in run.notes),

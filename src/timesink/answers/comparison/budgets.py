@@ -1,29 +1,11 @@
-"""Whether a comparison keeps to its budgets."""
+"""Whether a comparison keeps to its budgets, in words."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from statistics import fmean
 
-import msgspec
-import numpy as np
-import polars as pl
 from msgspec.structs import replace
 
-from timesink.analyses.statistics.mean_changes import mean_changes
-from timesink.analyses.statistics.moments import column_means
-from timesink.analyses.statistics.significance import false_discovery
-from timesink.analyses.thresholds import SignificanceLimits
-from timesink.answers.comparison.budget_file import (
-    LACKED_TIME,
-    SIGNAL,
-    Budget,
-    Increase,
-    has_device_work,
-    matching_times,
-    missing_part,
-)
-from timesink.answers.comparison.changes import PairView
 from timesink.answers.comparison.gate_result import EXACT, PRECISE, doubt, runs_told, same_program
 from timesink.answers.comparison.naming import pair_title, processes, step_type
 from timesink.answers.comparison.program import (
@@ -33,15 +15,26 @@ from timesink.answers.comparison.program import (
     edit_told,
     signals_of_pair,
 )
-from timesink.comparison.causes.case import cycle_matrices, known_interval
 from timesink.comparison.causes.diagnosis import diagnose
 from timesink.comparison.causes.joint_diagnosis import cases_of, diagnose_comparison
+from timesink.comparison.gate.budget_amounts import (
+    Amount,
+    BudgetMatch,
+    increases,
+    match_budget,
+    mean_new_step,
+    new_amounts,
+    step_increase,
+)
+from timesink.comparison.gate.budget_file import (
+    LACKED_TIME,
+    SIGNAL,
+    Budget,
+    Increase,
+)
 from timesink.comparison.gate.verdict import FAILED, PASSED, UNJUDGED, Limit
 from timesink.comparison.results import Comparison, Pair
-from timesink.comparison.steps.verdict import UNEQUAL_WORK
-from timesink.model.diagnosis import SIDES, SteadyTimes
-from timesink.model.findings import GateCheck, Interval
-from timesink.model.intervals import Floats
+from timesink.model.findings import GateCheck
 from timesink.model.units import brief_ns, change, count_noun, interval_pct, signed_ns, times
 from timesink.output.names import cut_middle
 
@@ -53,48 +46,6 @@ _MISSING = {
     "kernels": "no device work was recorded",
     LACKED_TIME: 'no device time was recorded (of = "host" measures host time instead)',
 }
-
-
-class BudgetMatch(msgspec.Struct, frozen=True, eq=False):
-    """What an entry matches in one pair."""
-
-    where: str
-    """Which processes: `rank 3`."""
-    of: str
-    """The sort of time."""
-    names: list[str]
-    new: Floats
-    """Time by cycle and name of the new side as recorded, after warm-up."""
-    sides: tuple[Floats, Floats]
-    """The same of both sides, with cycles that hold the same work."""
-    incomparable: str | None
-    """Why nothing can be said about a change."""
-    missing: tuple[str | None, str | None]
-    """What of this kind the base, and the new side, do not tell of; None where they do."""
-
-
-class Amount(msgspec.Struct, frozen=True):
-    """Time per cycle of one name in one pair, and what it is against."""
-
-    name: str
-    where: str
-    of: str
-    base_ns: float
-    new_ns: float
-    is_beyond: bool
-    """Whether the amount alone is."""
-    is_certain: bool | None = True
-    """Whether an increase is more than noise; None where it cannot be tested."""
-    interval_ns: Interval | None = None
-
-    @property
-    def is_over(self) -> bool:
-        """Whether the limit is certainly exceeded."""
-        return self.is_beyond and bool(self.is_certain)
-
-    @property
-    def delta_ns(self) -> float:
-        return self.new_ns - self.base_ns
 
 
 def evaluate(budgets: Sequence[Budget], comparison: Comparison) -> tuple[GateCheck, ...]:
@@ -126,15 +77,9 @@ def _of_cycle(budget: Budget, comparison: Comparison) -> Iterator[GateCheck]:
     if budget.max_ns is not None:
         lengths = []
         for compared in comparison.pairs:
-            # The mean cycle of the new side after warm-up: of plain cycles where these are judged.
-            pair = compared.whole
-            after: Sequence[float] = pair.cycle_times.new_ns[pair.cycle_times.warm_up[1] :]
-            if pair.plain is not None:
-                run_cycles_ns = [run.cycles_ns for run in pair.plain.runs if run.side == SIDES[1]]
-                after = np.concatenate(run_cycles_ns).tolist()
+            pair, mean = compared.whole, mean_new_step(compared.whole)
             where = ", ".join(filter(None, (step_type(compared), processes(pair))))
-            if after:
-                mean = fmean(after)
+            if mean is not None:
                 lengths.append(Amount("cycle", where, "cycle", 0.0, mean, mean > budget.max_ns))
         longest_first = sorted(lengths, key=lambda amount: -amount.new_ns)
         why = "Step times are not recorded."
@@ -156,16 +101,9 @@ def _cycle_increase(budget: Budget, allowed: Increase, comparison: Comparison) -
         if diagnosis is None or diagnosis.verdict == "incomparable":
             reason = reason or ("" if diagnosis is None else diagnosis.reason)
             continue
-        # What was tested: without warm-up and isolated outliers, or without profiler overhead.
-        cycle = diagnosis.cycle_time
-        without = diagnosis.corrected if diagnosis.is_without_overhead else None
-        tested = without or cycle.steady or SteadyTimes(cycle.base_ns, cycle.new_ns)
-        base, new, interval = tested.base_ns, tested.new_ns, tested.interval_ns
-        # A run that is compared with itself has no scatter to test against, and no change.
-        certain = diagnosis.verdict == "regression" if interval is None else interval[0] > 0
         where = pair_title(case.pairs[0]) if len(cases) > 1 else ""
-        beyond = allowed.is_below(new - base, base)
-        amount = Amount("cycle", where, "cycle", base, new, beyond, certain, interval)
+        amount = step_increase(diagnosis, allowed, where)
+        base = amount.base_ns
         limit = Limit(100 * (allowed.most(base) / base - 1) if base else 0.0)
         open_ = same_program(case, diagnosis, limit) if amount.is_over else doubt(diagnosis, limit)
         doubts += [open_] if open_ else []
@@ -183,7 +121,7 @@ def _cycle_increase(budget: Budget, allowed: Increase, comparison: Comparison) -
 
 def _of_names(budget: Budget, comparison: Comparison) -> Iterator[GateCheck]:
     # Processes of which neither side tells anything, as helpers without a device, are none of it.
-    everything = [_match(pair, budget) for pair in comparison.pairs]
+    everything = [match_budget(pair, budget, processes(pair.whole)) for pair in comparison.pairs]
     matches = [match for match in everything if not all(match.missing)]
     matched = len({name for match in matches for name in match.names})
     missing = next((match.missing[1] for match in everything), budget.kind)
@@ -199,36 +137,6 @@ def _of_names(budget: Budget, comparison: Comparison) -> Iterator[GateCheck]:
             yield _undecided_result(budget, rule, why)
 
 
-def _match(compared: Pair, budget: Budget) -> BudgetMatch:
-    """What an entry matches in a pair."""
-    full_pair, kind = compared.whole, budget.kind
-    on_device = (
-        kind == "kernels" or has_device_work(full_pair.new) or has_device_work(full_pair.base)
-    )
-    equal, of = PairView(full_pair).pair, budget.of or ("device" if on_device else "host")
-    unequal = None
-    if not full_pair.workload.comparable and full_pair.equal_work is None:
-        unequal = " ".join([UNEQUAL_WORK, *full_pair.workload.reasons[:1]])
-    roles = (full_pair.new, equal.base, equal.new)
-    warm = (full_pair.cycle_times.warm_up[1], *equal.cycle_times.warm_up)
-    times = [matching_times(role, budget, of) for role in roles]
-    names = sorted(set().union(*(rows["name"] for rows, _ in times)))
-    columns = pl.DataFrame({"name": names}, {"name": pl.String})
-    new, *sides = (
-        cycle_matrices(rows, cycles, columns, "ns")[0][skip:]
-        for (rows, cycles), skip in zip(times, warm, strict=True)
-    )
-    return BudgetMatch(
-        where=processes(full_pair),
-        of=of,
-        names=names,
-        new=new,
-        sides=(sides[0], sides[1]),
-        incomparable=unequal,
-        missing=(missing_part(full_pair.base, kind, of), missing_part(full_pair.new, kind, of)),
-    )
-
-
 def _of_rule(budget: Budget, rule: str, matched: int, matches: Sequence[BudgetMatch]) -> GateCheck:
     """What is beyond the limit counts in any case; else every side asked about has to tell.
 
@@ -242,54 +150,20 @@ def _of_rule(budget: Budget, rule: str, matched: int, matches: Sequence[BudgetMa
     telling = [match for match in matches if match not in silent]
     judged = None
     if telling and rule == "max":
-        # Mean time per cycle of every name on the new side, longest first.
-        amounts = [
-            Amount(name, match.where, match.of, 0.0, mean, mean > (budget.max_ns or 0))
-            for match in telling
-            for name, mean in zip(match.names, column_means(match.new).tolist(), strict=True)
-        ]
-        ordered = sorted(amounts, key=lambda amount: (-amount.new_ns, amount.name))
+        ordered = new_amounts(budget, telling)
         judged = _limit_result(budget, "max", ordered[0], ordered, matched)
     elif telling:
         comparable = [match for match in telling if match.incomparable is None]
         reason = next(
             (match.incomparable for match in telling if match.incomparable is not None), None
         )
-        judged = _increase_result(budget, matched, _beyond_increase(budget, comparable), reason)
+        judged = _increase_result(budget, matched, increases(budget, comparable), reason)
     if judged is not None and (judged.outcome == FAILED or not silent):
         return judged
     base, new = silent[0].missing
     side, missing = ("the new run", new) if new is not None else ("the base", base or budget.kind)
     where = f" ({silent[0].where})" if silent[0].where else ""
     return _undecided_result(budget, rule, f"in {side}{where} {_MISSING[missing]}")
-
-
-def _beyond_increase(budget: Budget, matches: Sequence[BudgetMatch]) -> list[Amount]:
-    """Change of the mean time per cycle of every name, those beyond the limit and longest first.
-
-    Many names differ by chance somewhere: what is certain is what is left after Benjamini and
-    Hochberg, where the interval of the change lies above 0 as well.
-    """
-    amounts: list[Amount] = []
-    p_values: list[float] = []
-    for match in matches:
-        changes = mean_changes(*match.sides)
-        before, after = map(column_means, match.sides)
-        p_values += changes.p.tolist()
-        for place, name in enumerate(match.names):
-            interval = known_interval(changes.low[place], changes.high[place])
-            means = float(before[place]), float(after[place])
-            amounts.append(Amount(name, match.where, match.of, *means, False, interval_ns=interval))
-    allowed = budget.max_increase or Increase(pct=0.0)
-    judged = []
-    for amount, chance in zip(amounts, false_discovery(np.array(p_values)).tolist(), strict=True):
-        delta, interval = amount.delta_ns, amount.interval_ns
-        beyond = allowed.is_below(delta, amount.base_ns) and delta >= budget.ignore_below_ns
-        certain = (
-            None if interval is None else interval[0] > 0 and chance < SignificanceLimits.alpha
-        )
-        judged.append(replace(amount, is_beyond=beyond, is_certain=certain))
-    return sorted(judged, key=lambda amount: (not amount.is_beyond, -amount.delta_ns, amount.name))
 
 
 def _increase_result(

@@ -11,6 +11,7 @@ from statistics import fmean
 import msgspec
 import numpy as np
 
+from timesink.analyses.statistics.robust import median_deviation
 from timesink.answers.views import listed_table, meanings_of
 from timesink.comparison.causes.slow_steps import CycleSplit
 from timesink.comparison.repeated_runs import Decision, TimedRun, neighbours
@@ -274,7 +275,7 @@ def _visible_range(
     """Which times fit: few runs that were held up must not press all others together."""
     typical = np.array([run.typical_ns for run in ordered])
     middle = float(np.median(typical))
-    apart = _APART * float(np.median(np.abs(typical - middle)))
+    apart = _APART * median_deviation(typical, middle)
     half = max(apart, 2 * float(np.median([slow - fast for fast, slow in spans])), 0.01 * middle)
     lows, highs = zip(*spans, strict=True)
     return max(min(lows), middle - half), min(max(highs), middle + half)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from timesink.answers.comparison import causes, changes, sentences
 from timesink.answers.comparison.changes import PairView
+from timesink.answers.comparison.comparison_json import ComparisonErrorJson
 from timesink.answers.comparison.cycle_pictures import (
     OTHER,
     USUAL,
@@ -36,13 +37,13 @@ from timesink.answers.comparison.program import (
     program_section,
 )
 from timesink.answers.comparison.published_report import comparison_md, pair_md, ranks_md
+from timesink.answers.comparison.published_tables import table_csv
 from timesink.answers.comparison.rank_sets import (
     comparison_headline,
     explored_sections,
     rank_sections,
 )
-from timesink.answers.comparison.report import SCHEMA, comparison_values
-from timesink.answers.comparison.values import table_csv
+from timesink.answers.comparison.report import comparison_json
 from timesink.answers.fitness import fitness_of_sides
 from timesink.comparison.causes.diagnosis import diagnose
 from timesink.comparison.causes.joint_diagnosis import cases_of, diagnose_comparison
@@ -57,7 +58,6 @@ from timesink.output.blocks import Block, Document, Picture, Section, Table, Tex
 from timesink.output.json import frame_csv, indent_json
 from timesink.output.names import short_names
 from timesink.output.pictures import picture
-from timesink.recorder.processes import safe_text
 
 TOP = 10
 """Rows of a table in text unless more are asked for."""
@@ -433,12 +433,9 @@ def _pair_md(pair: Pair) -> str:
 
 def error_json(gate: Gate, error: TimesinkError) -> str:
     """What JSON says of runs that could not be compared."""
-    error_values = {"message": safe_text(error.message), "hint": safe_text(error.hint)}
-    document = {"schema": SCHEMA, "error": error_values, "gate": gate.to_dict()}
-    return indent_json(encode_json(document))
+    return indent_json(encode_json(ComparisonErrorJson.of(gate, error)))
 
 
 def indented_json(comparison: Comparison, gate: Gate | None = None) -> str:
     """The whole answer as JSON for a person to look at; with what a gate says of it."""
-    judged = {} if gate is None else {"gate": gate.to_dict()}
-    return indent_json(encode_json({**comparison_values(comparison), **judged}))
+    return indent_json(encode_json(comparison_json(comparison, gate)))

@@ -6,8 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import polars as pl
-
 from timesink.analyses.kernels.peaks import DevicePeaks
 from timesink.analyses.work.cycle_work import CycleEfficiency
 from timesink.answers.views import listed_table
@@ -202,44 +200,3 @@ def _of_both(row: dict[str, Any], name: str) -> str:
         text = value if isinstance(value, str) else "-" if value is None else units.digits(value)
         texts.append(text or "-")
     return texts[0] if texts[0] == texts[1] else f"{texts[0]} → {texts[1]}"
-
-
-def efficiency_values(change: EfficiencyChange | None) -> dict[str, Any]:
-    """The key `efficiency` of the JSON; null where neither side recorded shapes."""
-    if change is None:
-        return {"efficiency": None}
-    operators = change.operators.with_columns(
-        (pl.col(f"{side}_time_ns") / _NS_PER_US).alias(f"{side}_time_us") for side in SIDES
-    ).drop(f"{side}_time_ns" for side in SIDES)
-    return {
-        "efficiency": {
-            "same_work": change.same_work,
-            "reason": change.reason or None,
-            "same_device": change.same_device,
-            "sentences": efficiency_lines(change),
-            "base": _side_values(change.base),
-            "new": _side_values(change.new),
-            "operators": operators.to_dicts(),
-        }
-    }
-
-
-def _side_values(efficiency: CycleEfficiency | None) -> dict[str, Any] | None:
-    if efficiency is None:
-        return None
-    return {
-        "device": efficiency.peaks.device if efficiency.peaks else None,
-        "cycle_us": efficiency.cycle_ns / _NS_PER_US,
-        "ideal_us": None if efficiency.ideal_ns is None else efficiency.ideal_ns / _NS_PER_US,
-        **{
-            f"{name}_pct": None if value is None else 100 * value
-            for name in ("mfu", "hfu", "mbu", "roof_share", "modelled_share")
-            for value in [getattr(efficiency, name)]
-        },
-        **{
-            name: efficiency.amount(name)
-            for name in ("matrix_flop", "vector_flop", "bytes", "wire_bytes")
-        },
-        "recomputed_flop": efficiency.amount("matrix_flop", "recomputed"),
-        "matrix_flop_by_precision": dict(efficiency.matrix_flop_by_precision),
-    }

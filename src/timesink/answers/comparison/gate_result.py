@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from timesink.answers.comparison.naming import check_name, pair_title
 from timesink.answers.comparison.program import AMOUNTS, COUNTS, DEVICE_TIME, PROGRAM, certain_lines
@@ -37,7 +36,6 @@ from timesink.model import units
 from timesink.model.diagnosis import CORRECTED, RECORDED, CycleTime, Diagnosis
 from timesink.model.findings import GateCheck
 from timesink.model.units import change, interval_pct, times
-from timesink.recorder.processes import safe_text
 
 EXACT, PRECISE, CYCLE_TIME = "exact", "device time", "cycle time"
 """Kinds of checks that lead: what is certain, what is precise, then how long cycles take."""
@@ -115,25 +113,6 @@ class Gate:
         return sorted(
             (check for check in self.checks if check.kind == kind), key=lambda check: check.urgency
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
-        return {
-            "outcome": self.outcome,
-            "asked": safe_text(self.options),
-            "unseen": safe_text(self.unseen),
-            "certain": [safe_text(sentence) for sentence in self.leading],
-            "checks": [
-                {
-                    "kind": check.kind,
-                    "name": safe_text(check.name),
-                    "outcome": check.outcome,
-                    "counts": check.counts,
-                    "sentence": safe_text(check.sentence),
-                }
-                for check in self.checks
-            ],
-        }
 
 
 # -- from a comparison and budgets to a gate -------------------------------------------------------

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import cached_property
 from itertools import pairwise
@@ -16,12 +17,19 @@ import polars as pl
 
 from timesink.analyses.statistics.change_points import ChangePoint, exact_changes, level_changes
 from timesink.analyses.thresholds import ChangePointsLimits
-from timesink.answers.comparison.history_rows import Commit, HistoryRow, bisect_lines, history_rows
+from timesink.answers.common_json import Rows
 from timesink.answers.views import listed_table
 from timesink.comparison.gate.baseline_store import reference
+from timesink.comparison.gate.history_rows import (
+    AddedRuns,
+    Commit,
+    HistoryRow,
+    git_output,
+    history_rows,
+)
 from timesink.comparison.signals import SIGNALS, SignalName
 from timesink.errors import UsageError
-from timesink.formats.small_files import encode_json
+from timesink.formats.small_files import encode_json, plain_values
 from timesink.model import units
 from timesink.output.blocks import Curve, Curves, Document, Kind, Mark, Section, Table, Text, Tone
 from timesink.output.numbers import column, number_text, table
@@ -132,7 +140,7 @@ class History:
     """What rows of a series say of when levels changed.
 
     >>> import tempfile, timesink
-    >>> from timesink.answers.comparison.history_rows import add_runs
+    >>> from timesink.comparison.gate.history_rows import add_runs
     >>> old, new = timesink.sample_runs()
     >>> with tempfile.TemporaryDirectory() as place:
     ...     for day, run in enumerate([old] * 5 + [new] * 5):
@@ -219,27 +227,69 @@ class History:
 
     def to_dict(self) -> dict[str, Any]:
         """The whole answer, ready for JSON; `docs/history.md` describes every key."""
-        return {
-            "schema": SCHEMA,
-            "name": reference(self.name),
-            "headline": self.headline,
-            "changes": [
-                {**asdict(change), "change_pct": None if pct is None else round(pct, 4)}
-                for change in self.changes
-                for pct in [change.change_pct]
-            ],
-            "rows": self.table.to_dicts(),
-            "bisect": list(self.bisect),
-            "notes": list(self.notes),
-        }
+        return plain_values(HistoryJson.of(self))
 
     def to_json(self) -> bytes:
         """The whole answer as JSON, on one line."""
-        return encode_json(self.to_dict())
+        return encode_json(HistoryJson.of(self))
 
     def __repr__(self) -> str:
         """One line: the series, and the answer."""
         return f"<History of {len(self.rows)} rows: {self.headline}>"
+
+
+class LevelChangeJson(msgspec.Struct, frozen=True, kw_only=True):
+    """One change of one signal on one machine."""
+
+    signal: str
+    machine: str
+    commit: Commit
+    """The first at the new level."""
+    before: Commit
+    """The last at the old one."""
+    base: float | str
+    new: float | str
+    p: float | None
+    """Chance of such a change by noise; null where no test tells."""
+    exact: bool
+    certain: bool
+    base_rows: int
+    new_rows: int
+    versions: tuple[str, ...]
+    """Libraries that changed at the same time."""
+    change_pct: float | None
+
+    @classmethod
+    def of(cls, change: LevelChange) -> LevelChangeJson:
+        pct = change.change_pct
+        fields = {name: getattr(change, name) for name in cls.__struct_fields__}
+        return cls(**{**fields, "change_pct": None if pct is None else round(pct, 4)})
+
+
+class HistoryJson(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer of `timesink history`."""
+
+    schema: str
+    name: str
+    headline: str
+    changes: list[LevelChangeJson]
+    rows: Rows
+    """A row per commit, machine and way of timing, the oldest first."""
+    bisect: tuple[str, ...]
+    """Lines for a shell that find the commit behind the newest rise."""
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, report: History) -> HistoryJson:
+        return cls(
+            schema=SCHEMA,
+            name=reference(report.name),
+            headline=report.headline,
+            changes=list(map(LevelChangeJson.of, report.changes)),
+            rows=report.table.to_dicts(),
+            bisect=report.bisect,
+            notes=report.notes,
+        )
 
 
 def history(name: str, *, store: str | Path | None = None, signal: str | None = None) -> History:
@@ -249,7 +299,7 @@ def history(name: str, *, store: str | Path | None = None, signal: str | None = 
     `timesink history --signal`.
 
     >>> import tempfile, timesink
-    >>> from timesink.answers.comparison.history_rows import add_runs
+    >>> from timesink.comparison.gate.history_rows import add_runs
     >>> with tempfile.TemporaryDirectory() as place:
     ...     _ = add_runs("main", [timesink.sample_runs()[0]], place, commit="0123abcd")
     ...     timesink.history("@main", store=place, signal="cycle_ns").headline
@@ -517,3 +567,62 @@ def _rows(history: History, most: int | None) -> Table:
         ),
         total_rows=len(history.rows),
     )  # fmt: skip
+
+
+# -- rows that were added, and the commit between two ---------------------------------------------
+
+
+def added_words(added: AddedRuns, name: str, place: str, *, new: bool) -> str:
+    """That runs were added, in lines."""
+    runs, commit = units.count_noun(len(added.runs), "runs"), added.commit
+    what = f" ({commit.subject})" if commit.subject else ""
+    if not new:
+        return f"{reference(name)} already has {runs} of {commit.short}{what}"
+    lines = [f"Added {runs} of {commit.short}{what} to {reference(name)} in {place}"]
+    if commit.dirty:
+        lines.append("note: the work tree has uncommitted changes; the row says so")
+    return "\n".join([*lines, f"See what changed:  timesink history {reference(name)}"])
+
+
+_BUDGETS = {
+    "program": 'program = "same"',
+    "launches": 'launches = "+0"',
+    "syncs": 'syncs = "+0"',
+    "copied_bytes": 'bytes_copied = "+0"',
+    "peak_memory_bytes": 'peak_memory = "2%"',
+    "device_ns": 'device_time = "1%"',
+}
+"""What decides about each signal from one run a side; cycle time needs more."""
+
+
+def bisect_lines(
+    signal: str, before: Commit, after: Commit, rows: Sequence[HistoryRow]
+) -> Iterator[str]:
+    """Lines for a shell that find the commit between two at which a signal rose.
+
+    None where git says that one follows the other.
+    """
+    if git_output("rev-list", "--count", "--end-of-options", f"{before.sha}..{after.sha}") == "1":
+        return
+    commands = (run.command for row in reversed(rows) for run in row.runs if run.command)
+    program = shlex.join(next(commands, ("python", "train.py")))
+    good, bad = before.short, after.short
+    budget = _BUDGETS.get(signal)
+    if budget is None:
+        # Cycle time needs runs of both commits in turn.
+        yield f"git bisect start {bad} {good}"
+        yield (
+            f"git bisect run timesink ab -o ../bisect --force --base-ref {good} "
+            f"--fail-on regression --undecided 125 -- {program}"
+        )
+        yield "git bisect reset"
+        return
+    trial = f"timesink record -o run --force -- {program} || exit 125\n"
+    trial += "timesink gate @good run --budget ../budgets.toml --undecided 125"
+    yield f"echo {shlex.quote(budget)} > ../budgets.toml"
+    yield f"git checkout {good}"
+    yield f"timesink record -o good --force -- {program}"
+    yield "timesink baseline save good good --force"
+    yield f"git bisect start {bad} {good}"
+    yield from f"git bisect run sh -c {shlex.quote(trial)}".split("\n")
+    yield "git bisect reset"

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict
-from typing import Any
 
 import msgspec
 import polars as pl
 from msgspec.structs import replace
 
 from timesink.answers.comparison.causes import cause_name, lower_first
+from timesink.answers.comparison.diagnosis_json import EditJson
 from timesink.answers.views import listed_table
 from timesink.comparison.results import Pair
 from timesink.comparison.signals import Signals, signals_of
@@ -297,63 +296,12 @@ VIEWS: dict[str, Callable[[ProgramChange, int | None], Block]] = {
 # -- as values -------------------------------------------------------------------------------------
 
 
-def program_values(diagnosis: Diagnosis | None) -> dict[str, Any]:
-    """The key `program` of the JSON; null where no timeline tells."""
-    change = None if diagnosis is None else diagnosis.program
-    if change is None:
-        return {"program": None}
-    times = change.device_time
-    return {
-        "program": {
-            "same": change.same,
-            "certain": change.certain,
-            "device_time": {
-                "verdict": change.device_verdict,
-                "base_us": _us(times.base_ns),
-                "new_us": _us(times.new_ns),
-                "change_pct": times.change_pct,
-                "ci95_pct": times.interval_pct,
-            },
-            "change": {
-                "device_us": _us(change.device_ns),
-                "host_us": _us(change.host_ns),
-                "same_calls_device_us": _us(change.same_device_ns),
-                "same_calls_host_us": _us(change.same_host_ns),
-            },
-            "varying": change.varying,
-            "choices": [_edit_values(edit) for edit in change.choices],
-            "kinds": [asdict(kind) for kind in change.kinds],
-            "edits": [
-                _edit_values(edit) | {"evidence": [proof.text for proof in edit.evidence]}
-                for edit in change.edits
-            ],
-        }
-    }
-
-
-def _edit_values(edit: ProgramEdit) -> dict[str, Any]:
-    return {
-        "edit": edit.sentence,
-        **{
-            name: getattr(edit, name)
-            for name in ("cause", "place", "call", "base_calls", "new_calls")
-        },
-        "device_us": _us(edit.device_ns),
-        "host_us": _us(edit.host_ns),
-        **{name: getattr(edit, name) for name in ("launches", "waits", "bytes")},
-    }
-
-
-def _us(time_ns: float) -> float:
-    return round(time_ns / _NS_PER_US, 3)
-
-
 def program_frame(change: ProgramChange, view: str) -> pl.DataFrame:
     """One of `VIEWS` with every row and column, for CSV."""
     if view == "program":
         return change.calls
     if view == "edits":
-        return pl.DataFrame([_edit_values(edit) for edit in change.edits])
+        return pl.DataFrame([msgspec.to_builtins(EditJson.of(edit)) for edit in change.edits])
     return pl.DataFrame(
         {
             "kind": range(1, len(change.kinds) + 1),

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 from rich.console import Group
 
-from timesink.answers.comparison import causes, rank_sets, values
+from timesink.answers.comparison import causes, published_tables, rank_sets
 from timesink.answers.comparison.changes import PairView, family_names, known_amounts, known_load
 from timesink.answers.comparison.naming import pair_title
 from timesink.answers.comparison.program import edits_blocks, opening_lines, without_edits
@@ -137,15 +137,15 @@ def _caveat(pair: Pair) -> str:
 def _summary(pair: Pair) -> Iterable[str]:
     base, new = pair.base.label, pair.new.label
     yield "## 1. High-Level Performance Summary"
-    yield values.published_table(
+    yield published_tables.published_table(
         ("Metric", base, new, f"Δ ({new} - {base})", "Change (%)"),
-        values.summary_cells(pair.cycle_times),
+        published_tables.summary_cells(pair.cycle_times),
         (False, True, True, True, True),
     )
     yield "## 2. Cycle Duration Distribution Comparison"
-    yield values.published_table(
+    yield published_tables.published_table(
         ("Time Rank", f"{base} Time (us)", f"{new} Time (us)", "Δ (us)", "Δ (%)"),
-        values.distribution_cells(pair.cycle_times),
+        published_tables.distribution_cells(pair.cycle_times),
         [True] * 5,
     )
 
@@ -165,8 +165,8 @@ def _in_depth(pair: Pair) -> Iterable[str]:
         yield "No function of these recordings has a counter; section 4 has their times."
         return
     yield "One row per function, counter and device, the highest score first."
-    cells, numeric = values.row_cells(values.published_rows(pair))
-    yield values.published_table(values.published_titles(pair), cells, numeric)
+    cells, numeric = published_tables.row_cells(published_tables.published_rows(pair))
+    yield published_tables.published_table(published_tables.published_titles(pair), cells, numeric)
 
 
 def _overview(report: PairView) -> Iterable[str]:

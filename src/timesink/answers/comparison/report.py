@@ -20,16 +20,15 @@ from timesink.comparison.prefetch import CycleSearch
 from timesink.comparison.results import Comparison, Pair
 from timesink.errors import AmbiguousError, NotFoundError
 from timesink.formats.read_options import Progress
-from timesink.formats.small_files import encode_json
+from timesink.formats.small_files import encode_json, plain_values
 from timesink.model.units import join_names
 from timesink.runtime.engine import Engine
 
 if TYPE_CHECKING:
+    from timesink.answers.comparison.comparison_json import ComparisonJson
+    from timesink.answers.comparison.gate_result import Gate
     from timesink.comparison.steps.efficiency import EfficiencyChange
     from timesink.model.diagnosis import Diagnosis, Expectation
-
-SCHEMA = "timesink/comparison/1"
-
 
 # A table of numbers alone waits neither for causes nor for words: what answers import inside
 # functions takes as long to load as a small comparison.
@@ -139,11 +138,11 @@ class ComparisonAnswer(Comparison):
 
     def to_dict(self) -> dict[str, Any]:
         """The whole answer, ready for JSON; `docs/comparison_json.md` describes every key."""
-        return comparison_values(self)
+        return plain_values(comparison_json(self))
 
     def to_json(self) -> bytes:
         """The whole answer as JSON, on one line."""
-        return encode_json(self.to_dict())
+        return encode_json(comparison_json(self))
 
     def __repr__(self) -> str:
         """One line: what was compared, and the answer."""
@@ -154,43 +153,14 @@ def _fields_of(record: Comparison | Pair) -> dict[str, Any]:
     return {field.name: getattr(record, field.name) for field in fields(record)}
 
 
-def comparison_values(comparison: Comparison) -> dict[str, Any]:
-    """All of a comparison, ready for JSON; `docs/comparison_json.md` describes every key."""
-    from timesink.answers.comparison import values as plain  # noqa: PLC0415 - start-up time
-    from timesink.answers.comparison.efficiency import efficiency_values  # noqa: PLC0415
+def comparison_json(comparison: Comparison, gate: Gate | None = None) -> ComparisonJson:
+    """All of a comparison as JSON has it, with what a gate says of it."""
+    from timesink.answers.comparison.comparison_json import ComparisonJson  # noqa: PLC0415 - start-up time
     from timesink.answers.comparison.rank_sets import comparison_headline  # noqa: PLC0415
-    from timesink.answers.fitness import fitness_values  # noqa: PLC0415
-    from timesink.comparison.causes.diagnosis import diagnose  # noqa: PLC0415
     from timesink.comparison.causes.joint_diagnosis import diagnose_comparison  # noqa: PLC0415
-    from timesink.comparison.steps.efficiency import efficiency_change  # noqa: PLC0415
-    from timesink.recorder.processes import safe_text  # noqa: PLC0415
 
-    pairs, exploration, ranks = comparison.pairs, comparison.exploration, comparison.ranks
-    return {
-        "schema": SCHEMA,
-        "headline": comparison_headline(comparison),
-        "recording": fitness_values(comparison.fitness),
-        "sources": [safe_text(source) for source in comparison.sources],
-        **plain.diagnosis(diagnose_comparison(comparison)),
-        # Of several pairs each has its own.
-        **efficiency_values(efficiency_change(pairs[0]) if len(pairs) == 1 else None),
-        "notes": [safe_text(note) for note in comparison.notes],
-        "roles": [plain.role(role) for role in comparison.roles],
-        "pairs": [
-            {
-                "identifier": pair.identifier,
-                "suffix": pair.suffix,
-                "file": pair.file_stem,
-                **plain.diagnosis(diagnose(pair)),
-                **plain.pair(pair, diagnose(pair)),
-                **efficiency_values(efficiency_change(pair)),
-            }
-            for pair in pairs
-        ],
-        "exploration": None if exploration is None else plain.exploration(exploration),
-        # Only of runs of many ranks: everything else has no such key.
-        **({} if ranks is None else {"ranks": plain.ranks(ranks)}),
-    }
+    headline, diagnosis = comparison_headline(comparison), diagnose_comparison(comparison)
+    return ComparisonJson.of(comparison, headline, diagnosis, gate)
 
 
 def compare(

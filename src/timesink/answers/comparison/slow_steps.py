@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
@@ -13,13 +12,14 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
+from timesink.answers.common_json import FitnessJson
 from timesink.answers.comparison import causes
-from timesink.answers.comparison import values as diagnosis_json
 from timesink.answers.comparison.causes import cause_name, lower_first
 from timesink.answers.comparison.changes import CYCLES, MAX_ROWS, PairView, roles_block, times_block
 from timesink.answers.comparison.cycle_pictures import split_blocks
+from timesink.answers.comparison.diagnosis_json import DiagnosisJson, diagnosis_fields
 from timesink.answers.comparison.naming import SORTS_OF_CYCLES
-from timesink.answers.fitness import fitness_of_sides, fitness_sections, fitness_values
+from timesink.answers.fitness import fitness_of_sides, fitness_sections
 from timesink.answers.tables import short_labels
 from timesink.answers.views import listed_table
 from timesink.comparison.causes import slow_steps
@@ -33,7 +33,7 @@ from timesink.comparison.results import WITHIN, Pair, Process
 from timesink.comparison.steps.verdict import compare_roles
 from timesink.errors import NotFoundError, UsageError
 from timesink.formats.read_options import Progress
-from timesink.formats.small_files import encode_json
+from timesink.formats.small_files import encode_json, plain_values
 from timesink.model import units
 from timesink.model.diagnosis import CycleTime, Diagnosis
 from timesink.model.fitness import Fitness
@@ -62,35 +62,6 @@ class SlowStepReport(msgspec.Struct, frozen=True, eq=False):
     """Typical cycles beside slow ones; None where no cycle is slow."""
     excesses: tuple[slow_steps.SlowCycle, ...] = ()
     """Single slow cycles that one function explains."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Which cycles are slow, and why."""
-        split = self.split
-        return {
-            "name": self.name,
-            "pid": self.role.pid,
-            "host": self.role.host,
-            "rank": self.role.rank,
-            "cycles": self.role.cycles,
-            "typical_us": split.typical_ns / 1000,
-            "typical_cycles": list(split.typical),
-            "slow_cycles": list(split.slow),
-            "slow_period_cycles": split.period or None,
-            "slow_share_pct": 100 * split.slow_share,
-            "fast_cycles": list(split.fast),
-            "warm_up_cycles": list(split.warm_up),
-            "levels": [_in_us(level) for level in split.levels],
-            "excesses": [_in_us(excess) for excess in self.excesses],
-            **diagnosis_json.diagnosis(self.diagnosis),
-        }
-
-
-def _in_us(record: slow_steps.CycleLevel | slow_steps.SlowCycle) -> dict[str, Any]:
-    """All of it with times in microseconds."""
-    return {
-        re.sub("_ns$", "_us", name): value / 1000 if name.endswith("_ns") else value
-        for name, value in asdict(record).items()
-    }
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -145,23 +116,125 @@ class Diagnosed:
 
     def to_dict(self) -> dict[str, Any]:
         """The whole answer, ready for JSON; `docs/diagnosis.md` describes every key."""
-        return {
-            "schema": SCHEMA,
-            "source": safe_text(self.source),
-            "headline": self.headline,
-            "recording": fitness_values(self.fitness),
-            **diagnosis_json.diagnosis(self.diagnosis),
-            "notes": [safe_text(note) for note in self.notes],
-            "processes": [process.to_dict() for process in self.processes],
-        }
+        return plain_values(SlowStepsJson.of(self))
 
     def to_json(self) -> bytes:
         """The whole answer as JSON, on one line."""
-        return encode_json(self.to_dict())
+        return encode_json(SlowStepsJson.of(self))
 
     def __repr__(self) -> str:
         """One line: what was diagnosed, and the answer."""
         return f"<Diagnosed {self.source}: {self.headline}>"
+
+
+# -- as JSON has it --------------------------------------------------------------------------------
+
+
+class LevelJson(msgspec.Struct, frozen=True):
+    """Steps that follow each other and take about the same time."""
+
+    first: int
+    last: int
+    cycles: int
+    mean_us: float
+
+
+class ExcessJson(msgspec.Struct, frozen=True):
+    """A function that takes longer in one step than in any typical one."""
+
+    cycle: int
+    longer_us: float
+    function: str
+    device: str
+    time_us: float
+    typical_most_us: float
+
+
+class ProcessStepsHead(DiagnosisJson, frozen=True):
+    """Which steps of a process are slow, before why."""
+
+    name: str
+    pid: str
+    host: str | None
+    rank: int | None
+    cycles: int
+    typical_us: float
+    typical_cycles: list[int]
+    slow_cycles: list[int]
+    slow_period_cycles: int | None
+    slow_share_pct: float
+    fast_cycles: list[int]
+    warm_up_cycles: list[int]
+    levels: list[LevelJson]
+    excesses: list[ExcessJson]
+
+
+class ProcessStepsJson(ProcessStepsHead, frozen=True):
+    """Which steps of a process are slow, and why."""
+
+    @classmethod
+    def of(cls, report: SlowStepReport) -> ProcessStepsJson:
+        split, process = report.split, report.role
+        levels = [
+            LevelJson(level.first, level.last, level.cycles, level.mean_ns / 1000)
+            for level in split.levels
+        ]
+        excesses = [
+            ExcessJson(
+                excess.cycle,
+                excess.longer_ns / 1000,
+                excess.function,
+                excess.device,
+                excess.time_ns / 1000,
+                excess.typical_most_ns / 1000,
+            )
+            for excess in report.excesses
+        ]
+        return cls(
+            name=report.name,
+            pid=process.pid,
+            host=process.host,
+            rank=process.rank,
+            cycles=process.cycles,
+            typical_us=split.typical_ns / 1000,
+            typical_cycles=list(split.typical),
+            slow_cycles=list(split.slow),
+            slow_period_cycles=split.period or None,
+            slow_share_pct=100 * split.slow_share,
+            fast_cycles=list(split.fast),
+            warm_up_cycles=list(split.warm_up),
+            levels=levels,
+            excesses=excesses,
+            **diagnosis_fields(report.diagnosis),
+        )
+
+
+class SlowStepsHead(DiagnosisJson, frozen=True):
+    """What was looked at and the answer, before the diagnosis."""
+
+    schema: str
+    source: str
+    headline: str
+    recording: FitnessJson
+
+
+class SlowStepsJson(SlowStepsHead, frozen=True, kw_only=True):
+    """The answer of `timesink slow-steps`."""
+
+    notes: list[str]
+    processes: list[ProcessStepsJson]
+
+    @classmethod
+    def of(cls, report: Diagnosed) -> SlowStepsJson:
+        return cls(
+            schema=SCHEMA,
+            source=safe_text(report.source),
+            headline=report.headline,
+            recording=FitnessJson.of_sides(report.fitness),
+            **diagnosis_fields(report.diagnosis),
+            notes=[safe_text(note) for note in report.notes],
+            processes=list(map(ProcessStepsJson.of, report.processes)),
+        )
 
 
 # -- from recordings to the answer ----------------------------------------------------------------

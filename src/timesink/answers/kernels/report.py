@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import polars as pl
 
 from timesink.analyses.kernels.calls import Sampling, has_counters
@@ -19,9 +18,24 @@ from timesink.analyses.kernels.join import Join
 from timesink.analyses.kernels.roofline import Roofline
 from timesink.analyses.kernels.usage import DeviceUse, Thresholds, of_device
 from timesink.analyses.names import device_word, short_name
+from timesink.answers.common_json import HealthJson
+from timesink.answers.kernels.kernels_json import (
+    GROUPED_BY,
+    SCHEMA,
+    AdviceJson,
+    DeviceUseJson,
+    JoinJson,
+    KernelsJson,
+    RooflineJson,
+    SampleJson,
+    ThresholdsJson,
+    rounded,
+)
 from timesink.answers.kernels.largest_headroom import largest_headroom_sentence
+from timesink.answers.tables import ViewTable
+from timesink.answers.views import KERNEL_GROUPS, kernel_view
 from timesink.errors import UsageError
-from timesink.formats.small_files import encode_json
+from timesink.formats.small_files import encode_json, plain_values
 from timesink.model import units
 from timesink.model.findings import KernelAdvice
 from timesink.model.trace import Trace
@@ -80,15 +94,11 @@ def headroom_sentence(use: DeviceUse) -> str:
     return f"Headroom: {saved_text} of {total}, if each kernel's busiest unit ran at peak"
 
 
-SCHEMA = "timesink/kernels/1"
-BY = ("name", "full-name", "family", "operator", "module", "module-class")
 _COLUMN = {"name": "short_name", "full-name": "name", "module-class": "module_class"}
-_IN_JSON = ("name", "family", "operator", "module", "module-class")
 _ORIGINS = ("operator", "module", "module-class")
 OUTSIDE_MODULES = "(outside modules)"
 NOT_ALIGNED = "(not aligned)"
 """Labels of launches whose operator is in no module, and of those a timeline does not hold."""
-_DIGITS = 6
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -165,6 +175,15 @@ class KernelReport:
         }
         return advise(self.calls, self.devices, self.thresholds, multiprocessors)
 
+    def view(self, by: str = "name") -> ViewTable:
+        """The table of `timesink kernels --by`, from which every form of it comes.
+
+        >>> import timesink
+        >>> timesink.kernels(timesink.sample()).view("family").rows(1)["group"].item()
+        'normalisation'
+        """
+        return ViewTable(kernel_view(by), self.groups(by))
+
     def groups(self, by: str = "name") -> pl.DataFrame:
         """One row per device and group, the longest first; see `call_groups`.
 
@@ -212,8 +231,10 @@ class KernelReport:
         return _with_label(groups, pl.col("group")).with_columns(named)
 
     def _column(self, by: str) -> str:
-        if by not in BY:
-            raise UsageError(f"kernels are not grouped by {by!r}", f"choose from {', '.join(BY)}")
+        if by not in KERNEL_GROUPS:
+            raise UsageError(
+                f"kernels are not grouped by {by!r}", f"choose from {', '.join(KERNEL_GROUPS)}"
+            )
         column = _COLUMN.get(by, by)
         if column in self.calls.columns:
             return column
@@ -239,50 +260,48 @@ class KernelReport:
         has_aligned = self.join is not None and self.join.aligned > 0
         return ", or lower --min-aligned" if has_aligned else ""
 
-    def to_dict(self) -> dict[str, Any]:
-        """The whole answer, ready for JSON; `docs/kernels.md` describes every key."""
-        about = self.trace.metadata
+    @property
+    def json(self) -> KernelsJson:
+        """The whole answer as JSON has it; `docs/kernels.md` describes every key."""
+        about, calls, sampling = self.trace.metadata, self.calls, self.sampling
         device = self.devices[0] if len(self.devices) == 1 else None
-        return {
-            "schema": SCHEMA,
-            "headline": self.headline,
-            "source": self.source,
-            "format": about.format,
-            "layout": about.extra.get("layout"),
-            "calls": self.calls.height,
-            "kernels": self.calls["short_name"].n_unique(),
-            "total_ns": device.total_ns if device and device.timed else None,
-            "sampled": None
-            if self.sampling is None
-            else {
-                "every": self.sampling.every,
-                "per": self.sampling.per,
-                "calls_seen": self.calls.height,
-                "kernels_seen": self.calls["short_name"].n_unique(),
-                "launches_estimated": sum(use.launches for use in self.devices),
+        names = calls["short_name"].n_unique()
+        sampled = None
+        if sampling is not None:
+            launches = sum(use.launches for use in self.devices)
+            sampled = SampleJson(sampling.every, sampling.per, calls.height, names, launches)
+        limits = self.thresholds
+        return KernelsJson(
+            schema=SCHEMA,
+            headline=self.headline,
+            source=self.source,
+            format=about.format,
+            layout=about.extra.get("layout"),
+            calls=calls.height,
+            kernels=names,
+            total_ns=device.total_ns if device and device.timed else None,
+            sampled=sampled,
+            thresholds=ThresholdsJson(rounded(100 * limits.low), rounded(100 * limits.high)),
+            devices=list(map(DeviceUseJson.of, self.devices)),
+            advice=list(map(AdviceJson.of, self.advice)),
+            groups={
+                by: self.view(by).rows().to_dicts()
+                for by, column in GROUPED_BY.items()
+                if column in calls.columns
             },
-            "thresholds": {
-                "low_pct": _round_value(100 * self.thresholds.low),
-                "high_pct": _round_value(100 * self.thresholds.high),
-            },
-            "devices": [_device(use) for use in self.devices],
-            "advice": [msgspec.to_builtins(AdviceJson.of(advice)) for advice in self.advice],
-            "groups": {
-                by: without_noise(self.groups(by)).to_dicts()
-                for by in _IN_JSON
-                if _COLUMN.get(by, by) in self.calls.columns
-            },
-            "join": None
-            if self.join is None
-            else {"timeline": self.timeline, **self.join.to_dict()},
-            "roofline": None if self.roofline is None else self.roofline.to_dict(),
-            "notes": list(self.notes),
-            "health": [entry.to_dict() for entry in self.trace.health],
-        }
+            join=None if self.join is None else JoinJson.of(self.join, self.timeline),
+            roofline=None if self.roofline is None else RooflineJson.of(self.roofline),
+            notes=list(self.notes),
+            health=list(map(HealthJson.of, self.trace.health)),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain data."""
+        return plain_values(self.json)
 
     def to_json(self) -> bytes:
         """The whole answer as JSON, on one line."""
-        return encode_json(self.to_dict())
+        return encode_json(self.json)
 
     def __repr__(self) -> str:
         """One line: what was read, and the answer."""
@@ -294,97 +313,9 @@ class KernelReport:
         return f"<p><b>{escape(self.headline)}</b></p>" + "".join(t._repr_html_() for t in tables)
 
 
-def runs_dict(runs: Sequence[KernelReport]) -> dict[str, Any]:
-    """The answers of several runs; each has the keys of a single one, less the schema."""
-    every = [run.to_dict() for run in runs]
-    for run in every:
-        del run["schema"]
-    return {"schema": SCHEMA, "runs": every}
-
-
 def _with_label(groups: pl.DataFrame, label: pl.Expr) -> pl.DataFrame:
     place = groups.columns.index("group") + 1
     return groups.insert_column(place, groups.select(label.alias("label")).to_series())
-
-
-class AdviceJson(msgspec.Struct, frozen=True):
-    """What to try on the kernels of a device, units in the keys."""
-
-    rule: str
-    host: str | None
-    device: int | None
-    share_pct: float
-    gain_ns: int | None
-    """None where no number is honest."""
-    gain_basis: str
-    kernels: list[str]
-    sentence: str
-    advice: str
-
-    @classmethod
-    def of(cls, advice: KernelAdvice) -> AdviceJson:
-        return cls(
-            rule=advice.id,
-            host=advice.host,
-            device=advice.device,
-            share_pct=round(advice.share_pct, _DIGITS),
-            gain_ns=round(advice.cost_ns) if advice.gain_basis else None,
-            gain_basis=advice.gain_basis,
-            kernels=list(advice.kernels),
-            sentence=advice.sentence,
-            advice=advice.advice,
-        )
-
-
-def _device(use: DeviceUse) -> dict[str, Any]:
-    of_measured = use.headroom_ns is not None and use.measured_ns > 0
-    return {
-        "host": use.host,
-        "device": use.device,
-        "name": use.name or None,
-        "compute_capability": use.compute_capability,
-        "calls": use.calls,
-        "launches": use.launches,
-        "kernels": use.names,
-        "untimed_calls": use.untimed,
-        "total_ns": use.total_ns if use.timed else None,
-        "min_ns": use.min_ns,
-        "max_ns": use.max_ns,
-        **{name: _round_value(getattr(use, name)) for name in ("tensor_pct", "dram_pct", "sm_pct")},
-        "measured_ns": use.measured_ns,
-        "missing_ns": dict(use.missing_ns),
-        "axis": use.axis,
-        "class_pct": {name: _round_value(100 * part) for name, part in use.class_share.items()},
-        "bins_pct": [[_round_value(100 * cell) for cell in row] for row in use.bins],
-        "above_low_pct": {name: _round_value(100 * part) for name, part in use.above.items()},
-        "headroom_ns": use.headroom_ns,
-        "headroom_pct": _round_value(100 * (use.headroom_ns or 0) / use.measured_ns)
-        if of_measured
-        else None,
-        "intervals_95": None if use.intervals is None else _intervals(use.intervals),
-    }
-
-
-def _intervals(intervals: Mapping[str, tuple[float, float]]) -> dict[str, list[float | None]]:
-    """Shares in percent, under names that say so."""
-    return {
-        f"{name.removesuffix('_share')}_pct" if is_share else name: [
-            _round_value(100 * end if is_share else end) for end in ends
-        ]
-        for name, ends in intervals.items()
-        for is_share in (name.endswith("_share"),)
-    }
-
-
-def _round_value(value: float | None) -> float | None:
-    return None if value is None else round(value, _DIGITS)
-
-
-def without_noise(table: pl.DataFrame) -> pl.DataFrame:
-    """The table for programs: text as text, numbers without the noise of dividing."""
-    return table.with_columns(
-        pl.col(pl.Float64()).round(_DIGITS), pl.col(pl.Categorical(), pl.Enum).cast(pl.String())
-    )
 
 
 def find_notes(

@@ -23,8 +23,9 @@ from timesink.answers.kernels.kernel_labels import (
     run_names,
     three_digits,
 )
-from timesink.answers.kernels.report import KernelReport, without_noise
-from timesink.answers.views import Columns, ColumnSpec, columns_of
+from timesink.answers.kernels.report import KernelReport
+from timesink.answers.tables import ViewTable, without_noise
+from timesink.answers.views import Columns, ColumnSpec, kernel_view
 from timesink.model import units
 from timesink.output.blocks import CellLink, Column, Kind, Sort, Table
 from timesink.output.names import NO_NAME, printable
@@ -106,6 +107,11 @@ def choose_of_runs(reports: Sequence[KernelReport], by: str, choice: KernelChoic
     places = dict.fromkeys(place for excerpt in chosen for place in excerpt.places)
     left = sum(excerpt.left for excerpt in chosen)
     return KernelExcerpt(rows, left, None, ("run", *places), min_share_pct=choice.min_share_pct)
+
+
+def groups_view(reports: Sequence[KernelReport], by: str, choice: KernelChoice) -> ViewTable:
+    """The same as a view: rows and their columns for programs."""
+    return ViewTable(kernel_view(by), choose_of_runs(reports, by, choice).rows)
 
 
 def runs_frame(reports: Sequence[KernelReport]) -> pl.DataFrame:
@@ -233,7 +239,7 @@ def _with_runs(reports: Sequence[KernelReport], tables: Sequence[pl.DataFrame]) 
 MAX_ROWS = 500
 """Rows of a table unless others were asked for."""
 _COLUMNS: Columns = {
-    **columns_of("kernel-use"),
+    **kernel_view("name").columns,
     **{
         f"{name}_share_pct": ColumnSpec(f"Part of the time: {of}.") for name, of in MEANINGS.items()
     },

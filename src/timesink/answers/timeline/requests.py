@@ -11,11 +11,11 @@ import numpy as np
 from msgspec import structs
 from numpy.typing import NDArray
 
-from timesink.analyses.replay.own_clock import clock_values
 from timesink.analyses.timeline.overlays import (
     recording_costs,
 )
 from timesink.analyses.timeline.tracks import CURVES
+from timesink.answers.common_json import ClockJson
 from timesink.answers.plugin.query import Query
 from timesink.answers.timeline.opening import _MAX_PIXELS, _USUAL_PIXELS, Place, Timeline, places_of
 from timesink.errors import NotFoundError, UsageError
@@ -120,7 +120,7 @@ def clock(timeline: Timeline, _query: Query) -> dict[str, Any]:
     """How long a cycle takes by itself, and what of the host's time was spent on recording."""
     costs = recording_costs(timeline.trace)
     return {
-        **clock_values(timeline.trace),
+        **msgspec.to_builtins(ClockJson.of_trace(timeline.trace)),
         "recording_ns": int((costs.end - costs.start).sum()),
     }
 

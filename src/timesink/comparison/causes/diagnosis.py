@@ -26,9 +26,9 @@ from timesink.comparison.causes.case import (
     largest_first,
 )
 from timesink.comparison.causes.corrected_steps import judged_without_overhead
-from timesink.comparison.causes.environment import find_anomalies
 from timesink.comparison.causes.even_pace import even_paces
 from timesink.comparison.causes.host import local_changes
+from timesink.comparison.causes.machine import find_anomalies
 from timesink.comparison.causes.matrix_units import settled_matrix_units
 from timesink.comparison.causes.program_edits import call_label, edits
 from timesink.comparison.causes.resources import impossible_levels

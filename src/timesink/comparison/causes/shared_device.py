@@ -10,7 +10,7 @@ import polars as pl
 
 from timesink.analyses.behaviour.anatomy import Anatomy
 from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
-from timesink.comparison.causes.environment import counter_evidence
+from timesink.comparison.causes.machine import counter_evidence
 from timesink.comparison.causes.resources import Context, CounterReading, readings
 from timesink.comparison.results import Pair
 from timesink.comparison.thresholds import SharedDeviceLimits

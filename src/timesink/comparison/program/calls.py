@@ -36,14 +36,14 @@ from timesink.analyses.columns import (
 )
 from timesink.analyses.cycles.kernel_sequence import launching_process
 from timesink.analyses.cycles.spans import Cycles, host_spans
-from timesink.analyses.forest import captured_nesting
+from timesink.analyses.forest import captured_nesting, nest_calls
 from timesink.analyses.graphs import captured_rows
 from timesink.analyses.links import captured_call_rows, launching_calls
 from timesink.analyses.names import Hashes, hash_texts, mix_hashes, plain_name
 from timesink.model import vendors
 from timesink.model.arrays import places_among
 from timesink.model.intervals import Flags, Ints
-from timesink.model.nesting import Nodes, levels, nest_calls, pre_order
+from timesink.model.nested_calls import Nodes, levels, pre_order
 from timesink.model.schema import BUSY_KINDS, CAPTURED_KINDS, LINE_PREFIX, MODULE_PREFIX
 from timesink.model.trace import Trace
 

@@ -219,6 +219,8 @@ class ArgumentDecoder:
         self._known = arguments.all_keys
         self._rare_keys = arguments.rare_keys
         self._kept: list[tuple[Argument, list[Callable[[Any], Any]]]] = []
+        self.checked_arguments: list[Argument] = []
+        """Those whose values have to be right although no column is made of them."""
         fields: list[tuple[str, Any, Any]] = []
         for argument in arguments.arguments:
             named = {f"{argument.column}_{n}": key for n, key in enumerate(argument.keys)}
@@ -228,6 +230,7 @@ class ArgumentDecoder:
             elif argument.type == "text":
                 continue  # any JSON is one
             elif argument.type == "int":
+                self.checked_arguments.append(argument)
                 kind = _CHECKED_ONLY
             fields += [(f, kind, msgspec.field(name=k, default=absent)) for f, k in named.items()]
         # Keys that tell that an event needs a second look.
@@ -294,9 +297,18 @@ class ArgumentDecoder:
             if rare_arguments
         ]
 
+    @property
+    def kept_arguments(self) -> list[Argument]:
+        """The arguments that columns are made of, in order."""
+        return [argument for argument, _ in self._kept]
+
     def _note_unknown(self, raws: Sequence[Raw], tally: Tally) -> None:
         # A sample is enough to tell that an argument exists; the exact count needs every dict.
-        sample = _OBJECTS.decode(as_list(raws[:: max(1, len(raws) // 50)]))
+        self.note_unknown(raws[:: max(1, len(raws) // 50)], tally)
+
+    def note_unknown(self, raws: Sequence[Raw], tally: Tally) -> None:
+        """Count the names of arguments that no table lists."""
+        sample = _OBJECTS.decode(as_list(raws))
         for key in sorted(set().union(*sample) - self._known):
             tally.add_name("unmodelled_args", key)
 

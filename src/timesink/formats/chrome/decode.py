@@ -32,9 +32,25 @@ from timesink.formats.chrome.columns import (
 )
 from timesink.formats.chrome.container import PieceText, cut_pieces, split_end, split_head
 from timesink.formats.chrome.repair import mend_piece, mend_text
+from timesink.formats.chrome.scanner import (
+    FLOAT,
+    IGNORED,
+    INT,
+    LANE,
+    MARKER,
+    PACKED,
+    TEXT,
+    GroupPlan,
+    PieceScanner,
+    ScannedGroup,
+    ScannedPiece,
+)
 from timesink.formats.read_options import IsChosen, Progress
 from timesink.formats.source_file import Damage, SourceFile
 from timesink.model.vendors import DEVICE_CATEGORIES, FLOW_CATEGORIES, HOST_CATEGORIES
+from timesink.runtime.native import is_native
+from timesink.runtime.read_ahead import read_ahead
+from timesink.runtime.workers import usable_cores
 
 Fields = list[tuple[Any, ...]]
 """One tuple per field of the envelope, in the order of its fields."""
@@ -252,9 +268,12 @@ class PieceDecoder:
     """Decodes pieces one after another; texts are numbered in vocabularies they share."""
 
     def __init__(self, brief: IsChosen | None = None) -> None:
-        self.vocabularies = Vocabularies()
-        self._envelope = 0
         self._brief = brief is not None
+        self._scanner = piece_scanner(brief=self._brief) if is_native() else None
+        self.vocabularies: Vocabularies = (
+            self._scanner.vocabularies if self._scanner else Vocabularies()
+        )
+        self._envelope = 0
         self._unused = _UNUSED_IN_BRIEF if self._brief else _UNUSED_COLUMNS
         self._inputs = None if brief is None else arguments.ChosenInputs(brief)
 
@@ -263,6 +282,9 @@ class PieceDecoder:
 
         Raises msgspec.DecodeError or UnicodeDecodeError when the piece needs repair.
         """
+        scanned = self._scanner.scan(text) if self._scanner else None
+        if scanned is not None:
+            return self._scanned_columns(number, text, scanned)
         if not text.isascii():
             text.decode("utf-8")  # arguments stay raw, and would bring bad bytes to light too late
         for place in range(self._envelope, len(ENVELOPES)):
@@ -302,13 +324,8 @@ class PieceDecoder:
             "dur_ns": PieceColumn(dur_ns),
         }
         groups: dict[str, Group] = {}
-        for group_name, rows in self._place(base, tally):
-            unused = self._unused.get(group_name, _UNUSED_BY_SLICES)
-            group = {
-                key: PieceColumn(column.values[rows], column.vocabulary)
-                for key, column in base.items()
-                if key not in unused
-            }
+        for group_name, rows in self._place(base, self._groups_of(base), tally):
+            group = self._taken(base, group_name, rows)
             mask = np.zeros(count, bool)
             mask[rows] = True
             if group_name == "flow":
@@ -320,18 +337,90 @@ class PieceDecoder:
             else:
                 raws = list(compress(args, mask))
                 self._add_arguments(groups, group_name, group, raws, tally)
-        counts = np.bincount(base["phase"].values + 1)
-        names = ["", *words.phases.words()]
-        phases = {name: int(n) for name, n in zip(names, counts, strict=False) if n}
-        return Piece(number, count, groups, tally, phases)
+        return Piece(number, count, groups, tally, self._phase_counts(base))
 
-    def _place(self, base: Group, tally: Tally) -> list[tuple[str, npt.NDArray[np.intp]]]:
-        """Rows of each group, in file order; unusable events are counted and left out."""
-        # Events with a duration; one that lost its phase still counts.
+    def _scanned_columns(self, number: int, text: bytes, scanned: ScannedPiece) -> Piece:
+        """The piece that the scanner saw, with what is odd or rare in it decoded here."""
+        tally, groups = Tally(), dict[str, Group]()
+        if not scanned.count:
+            return Piece(number, 0, groups, tally)
+        base: Group = {
+            "index": PieceColumn(np.arange(scanned.count, dtype=np.int64)),
+            "phase": PieceColumn(scanned.phase, "phases"),
+            "category": PieceColumn(scanned.category, "categories"),
+            "name": PieceColumn(scanned.name, "names"),
+            "pid": PieceColumn(scanned.pid, "lanes"),
+            "tid": PieceColumn(scanned.tid, "lanes"),
+            "ts_ns": PieceColumn(scanned.ts_ns),
+            "dur_ns": PieceColumn(scanned.dur_ns),
+        }
+        for group_name, rows in self._place(base, scanned.places.copy(), tally):
+            group = self._taken(base, group_name, rows)
+            seen = scanned.groups[GROUPS.index(group_name)]
+            if seen is None:
+                raise AssertionError(group_name)
+            raws = RawArguments(text, seen, rows)
+            if group_name == "flow":
+                groups["flow"] = group
+                if not self._brief:
+                    group["flow_id"] = PieceColumn(scanned.ids[rows])
+            elif group_name == "counter":
+                values = samples(group, raws.all(), self.vocabularies, tally)
+                append(groups, "samples", values)
+            elif seen.is_odd or len(rows) != len(seen.rows):
+                self._add_arguments(groups, group_name, group, raws.all(), tally)
+            else:
+                self._add_scanned(groups, group_name, group, raws, tally)
+        return Piece(number, scanned.count, groups, tally, self._phase_counts(base))
+
+    def _add_scanned(
+        self, groups: dict[str, Group], name: str, group: Group, raws: RawArguments, tally: Tally
+    ) -> None:
+        """Arguments of a group in the columns that the scanner made."""
+        seen = raws.seen
+        decoder = _argument_decoder(name, brief=self._brief)
+        columns: Group = {
+            argument.column: PieceColumn(values, _VOCABULARY_OF.get(argument.type, ""))
+            for argument, values in zip(decoder.kept_arguments, seen.columns, strict=False)
+            if values is not None
+        }
+        sampled = set(range(0, len(seen.rows), max(1, len(seen.rows) // 50)))
+        decoder.note_unknown([raws[row] for row in seen.unknown.tolist() if row in sampled], tally)
+        if self._inputs is not None and _ARGUMENTS[name] is arguments.OPERATOR:
+            columns |= self._inputs.of(group["name"].values, raws, self.vocabularies)
+        groups[name] = {**group, **columns}
+        rare = [(row, raws[row]) for row in seen.marked.tolist()]
+        self._add_rare(groups, name, group, rare)
+        if name == "ranges":
+            values = samples(group, raws.all(), self.vocabularies, tally, of_ranges=True)
+            append(groups, "samples", values)
+
+    def _taken(self, base: Group, group_name: str, rows: npt.NDArray[np.intp]) -> Group:
+        """The rows of a group, without the columns that it has no use for."""
+        unused = self._unused.get(group_name, _UNUSED_BY_SLICES)
+        return {
+            key: PieceColumn(column.values[rows], column.vocabulary)
+            for key, column in base.items()
+            if key not in unused
+        }
+
+    def _phase_counts(self, base: Group) -> dict[str, int]:
+        counts = np.bincount(base["phase"].values + 1)
+        names = ["", *self.vocabularies.phases.words()]
+        return {name: int(n) for name, n in zip(names, counts, strict=False) if n}
+
+    def _slices(self, base: Group) -> npt.NDArray[np.bool_]:
+        """Events with a duration; one that lost its phase still counts."""
         phases = base["phase"].values
         slices: npt.NDArray[np.bool_] = phases == self.vocabularies.phases.get("X", -2)
         slices |= (phases == NULL_CODE) & (base["dur_ns"].values != NULL_INT)
-        places = self._groups_of(base, slices)
+        return slices
+
+    def _place(
+        self, base: Group, places: npt.NDArray[np.int8], tally: Tally
+    ) -> list[tuple[str, npt.NDArray[np.intp]]]:
+        """Rows of each group, in file order; unusable events are counted and left out."""
+        slices = self._slices(base)
         unplaced = places == _DROPPED
         tally.add("unknown_phase", unplaced.sum(), self._describe(base, unplaced))
         timeless = base["ts_ns"].values == NULL_INT
@@ -357,8 +446,9 @@ class PieceDecoder:
             if code != _DROPPED and bounds[code] < bounds[code + 1]
         ]
 
-    def _groups_of(self, base: Group, slices: npt.NDArray[np.bool_]) -> npt.NDArray[np.int8]:
+    def _groups_of(self, base: Group) -> npt.NDArray[np.int8]:
         words = self.vocabularies
+        slices = self._slices(base)
         by_phase = [
             GROUPS.index(_GROUP_OF_PHASE.get(phase, "dropped")) for phase in words.phases.words()
         ]
@@ -399,7 +489,14 @@ class PieceDecoder:
         if decoded and self._inputs is not None and _ARGUMENTS[name] is arguments.OPERATOR:
             columns |= self._inputs.of(group["name"].values, raws, words)
         groups[name] = {**group, **columns}
-        index = group["index"].values
+        self._add_rare(groups, name, group, rare)
+        if name == "ranges":
+            append(groups, "samples", samples(group, raws, words, tally, of_ranges=True))
+
+    def _add_rare(
+        self, groups: dict[str, Group], name: str, group: Group, rare: arguments.Rare
+    ) -> None:
+        words, index = self.vocabularies, group["index"].values
         if rare:
             append(groups, "collectives", arguments.collective_rows(index, rare, words.texts))
         if rare and not self._brief:
@@ -407,8 +504,73 @@ class PieceDecoder:
                 index, rare, _ARGUMENTS[name].rare_keys, words.names, words.texts
             )
             append(groups, "event_args", other_arguments)
-        if name == "ranges":
-            append(groups, "samples", samples(group, raws, words, tally, of_ranges=True))
+
+
+class RawArguments(Sequence[Raw]):
+    """Arguments of the rows of a group as they stand in the text of a piece."""
+
+    def __init__(self, text: bytes, seen: ScannedGroup, rows: npt.NDArray[np.intp]) -> None:
+        self._text, self.seen = text, seen
+        places = slice(None) if len(rows) == len(seen.rows) else np.searchsorted(seen.rows, rows)
+        self._starts, self._ends = seen.starts[places], seen.ends[places]
+
+    def __len__(self) -> int:
+        return len(self._starts)
+
+    def __getitem__(self, row: Any) -> Any:
+        start = int(self._starts[row])
+        if start < 0:
+            return arguments.NO_ARGUMENTS
+        return Raw(self._text[start : int(self._ends[row])])
+
+    def all(self) -> list[Raw]:
+        """Those of every row."""
+        return [
+            Raw(self._text[start:end]) if start >= 0 else arguments.NO_ARGUMENTS
+            for start, end in zip(self._starts.tolist(), self._ends.tolist(), strict=True)
+        ]
+
+
+_VOCABULARY_OF = {"lane": "lanes", "text": "texts"}
+_SCANNED_TYPES = {"int": INT, "float": FLOAT, "lane": LANE, "text": TEXT}
+
+
+def piece_scanner(*, brief: bool) -> PieceScanner:
+    """A scanner of all groups of events, by the tables of their arguments."""
+    plans = [_plan_of(name, brief=brief) for name in GROUPS]
+    numbers = {name: number for number, name in enumerate(GROUPS)}
+    known_categories = {*HOST_CATEGORIES, *DEVICE_CATEGORIES}
+    special = tuple(
+        numbers[name] for name in ("operator", "untyped", "dropped", "instant", "memory", "flow")
+    )
+    return PieceScanner(
+        plans,
+        [(category, numbers[group_of_category(category)]) for category in known_categories],
+        [(phase, numbers[name]) for phase, name in _GROUP_OF_PHASE.items()],
+        special,  # type: ignore[arg-type]
+        MEMORY_NAME,
+    )
+
+
+def _plan_of(name: str, *, brief: bool) -> GroupPlan:
+    if name not in _ARGUMENTS:
+        return name, False, [], []
+    argument_set, decoder = _ARGUMENTS[name], _argument_decoder(name, brief=brief)
+    # What is only checked comes last, where nobody looks for it.
+    kept = [*decoder.kept_arguments, *decoder.checked_arguments]
+    columns = {argument.column: place for place, argument in enumerate(kept)}
+    keys: dict[str, tuple[str, int, int, int]] = {
+        key: (key, IGNORED, -1, 0) for key in argument_set.all_keys
+    }
+    for argument in argument_set.arguments:
+        for rank, key in enumerate(argument.keys):
+            if argument.column in columns:
+                kind = _SCANNED_TYPES[argument.type]
+                keys[key] = (key, kind, columns[argument.column], rank)
+    for family in argument_set.rare:
+        keys[family[0]] = (family[0], MARKER, -1, 0)
+    keys[arguments.PACKED_ARGUMENTS] = (arguments.PACKED_ARGUMENTS, PACKED, -1, 0)
+    return name, True, list(keys.values()), [_SCANNED_TYPES[argument.type] for argument in kept]
 
 
 # One stream, several processes: each decodes its share of the pieces.
@@ -450,10 +612,10 @@ def decode_share(
     was_enabled = gc.isenabled()
     gc.disable()
     try:
-        pieces = [
-            _decode_cut(decoder, cut, bare=bare)
-            for cut in cut_pieces(stream, share=share, shares=shares)
-        ]
+        cuts = cut_pieces(stream, share=share, shares=shares)
+        if is_native() and shares == 1 and usable_cores() > 1:
+            cuts = read_ahead(cuts)  # unpacking and scanning hold no lock of the interpreter
+        pieces = [_decode_cut(decoder, cut, bare=bare) for cut in cuts]
     finally:
         if was_enabled:
             gc.enable()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from timesink.formats.read_options import IsChosen, Progress
 from timesink.formats.source_file import SourceFile
+from timesink.runtime.native import is_native
 from timesink.runtime.workers import Workers, usable_cores
 
 if TYPE_CHECKING:
@@ -26,7 +27,9 @@ class DecoderCrew(Workers):
         self, source: SourceFile, jobs: int | None = None, brief: IsChosen | None = None
     ) -> None:
         if jobs is None:
-            jobs = min(usable_cores(), _MAX_JOBS) if source.packed_size >= WORTH_A_WORKER else 1
+            # The scanner needs no processes beside this one: it works in threads.
+            is_large = source.packed_size >= WORTH_A_WORKER and not is_native()
+            jobs = min(usable_cores(), _MAX_JOBS) if is_large else 1
         first, *rest = ((source, n, max(1, jobs), brief) for n in range(max(1, jobs)))
         self._own = first
         super().__init__("timesink.formats.chrome.decode", "decode_share", rest)

@@ -12,7 +12,7 @@ from behaviour_rows import table_of
 from compared import pair_of
 from shared_resources import Side, pair
 from timesink.analyses.behaviour.anatomy import anatomy_of
-from timesink.comparison.causes.environment import find_anomalies
+from timesink.comparison.causes.machine import find_anomalies
 from timesink.comparison.causes.resources import CounterReading, derived_readings
 from timesink.comparison.results import Pair, Process
 from timesink.comparison.steps.verdict import compare_roles

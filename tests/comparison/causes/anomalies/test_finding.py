@@ -15,7 +15,7 @@ from compared import pair_of
 from shared_resources import Side, anomalies, both
 from timesink.analyses.behaviour.anatomy import PART_TIMES, PLACE_TIMES, Anatomy
 from timesink.analyses.behaviour.counters import LEVELS
-from timesink.comparison.causes.environment import find_anomalies
+from timesink.comparison.causes.machine import find_anomalies
 from timesink.comparison.results import Process
 from timesink.model.findings import CAUSES, Finding
 from timesink.model.schema import BEHAVIOUR

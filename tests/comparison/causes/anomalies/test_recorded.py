@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from recorded_roles import recorded_roles as roles
-from timesink.comparison.causes.environment import find_anomalies
+from timesink.comparison.causes.machine import find_anomalies
 from timesink.comparison.results import Process
 from timesink.comparison.steps.sides import anatomy_of_role
 from timesink.comparison.steps.verdict import compare_roles, cycle_change

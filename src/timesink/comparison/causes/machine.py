@@ -49,7 +49,7 @@ from timesink.comparison.causes.resources import (
     without_impossible,
 )
 from timesink.comparison.results import Pair
-from timesink.comparison.thresholds import EnvironmentLimits
+from timesink.comparison.thresholds import MachineLimits
 from timesink.model import units
 from timesink.model.findings import Anomaly, Cause, Evidence, Symptom
 from timesink.model.intervals import Floats
@@ -161,7 +161,7 @@ def _anomaly(group: Sequence[Suspect], context: Context) -> Anomaly:
     base, new, unit = reading.base_mean, reading.new_mean, reading.unit
     external_mean = first.external.new_mean
     # What others have of it, where that is another number.
-    is_partial = new > 0 and new - external_mean >= EnvironmentLimits.notable * new
+    is_partial = new > 0 and new - external_mean >= MachineLimits.notable * new
     limit = first.capacity
     proofs = [counter_evidence(suspect.reading, context) for suspect in group]
     proofs += [proof for suspect in group for proof in suspect.evidence]
@@ -218,7 +218,7 @@ def _symptoms(
     for reading, q in zip(candidates, adjust_p_values(chances(candidates)), strict=True):
         largest = max(abs(reading.base_mean), abs(reading.new_mean))
         part = abs(reading.rise) / largest if largest else 0.0
-        is_large = part >= EnvironmentLimits.min_part and abs(reading.rise) >= _MIN_CHANGE.get(
+        is_large = part >= MachineLimits.min_part and abs(reading.rise) >= _MIN_CHANGE.get(
             reading.unit, 0.0
         )
         if q < SignificanceLimits.alpha and is_large:
@@ -502,7 +502,7 @@ def device_use(suspect: Suspect, suspects: Suspects, context: Context) -> Checke
     if not any(other.resource in _COPIES for other in _believed_suspects(suspects, suspect.device)):
         # Copies slow kernels as well: beside them, slower kernels prove nothing.
         ratio = context.kernel_ratio(suspect.device)
-        slower = ratio is not None and ratio >= EnvironmentLimits.slower
+        slower = ratio is not None and ratio >= MachineLimits.slower
         proof = [_kernels(suspect.device, ratio)] if ratio is not None and slower else []
         answers.append(None if ratio is None else proof)
     elif all(answer is None for answer in answers):
@@ -524,9 +524,9 @@ def _power(device: str, context: Context) -> list[Evidence] | None:
     hardware = context.hardware(device)
     limit = hardware.power_w if hardware else None
     least = (
-        EnvironmentLimits.power_of_limit * limit
+        MachineLimits.power_of_limit * limit
         if limit
-        else EnvironmentLimits.power_of_base * power.base_mean
+        else MachineLimits.power_of_base * power.base_mean
     )
     return [counter_evidence(power)] if power.rise >= least else []
 
@@ -537,7 +537,7 @@ def _multiprocessors(device: str, context: Context) -> list[Evidence] | None:
         return None
     external = of_others(reading, context)
     rose = (
-        external.rise >= EnvironmentLimits.sm_rise
+        external.rise >= MachineLimits.sm_rise
         and chance(external.base, external.new) < SignificanceLimits.alpha
     )
     return [counter_evidence(reading)] if rose else []
@@ -554,9 +554,7 @@ def multiprocessors(suspect: Suspect, suspects: Suspects, context: Context) -> C
     ):
         return None
     has_device_use = context.reading("device_use", suspect.device) is not None
-    is_own = (
-        has_device_use or (context.kernel_ratio(suspect.device) or 0.0) < EnvironmentLimits.slower
-    )
+    is_own = has_device_use or (context.kernel_ratio(suspect.device) or 0.0) < MachineLimits.slower
     return "others do not use the device for longer" if is_own else None
 
 
@@ -571,7 +569,7 @@ def device_memory(suspect: Suspect, suspects: Suspects, _: Context) -> Checked:
     strongest = max((other.severity for other in memory_suspects), default=0.0)
     if (
         suspect.cause == "gpu_contention"
-        and strongest >= EnvironmentLimits.min_share_of_time * suspect.severity
+        and strongest >= MachineLimits.min_share_of_time * suspect.severity
     ):
         return structs.replace(suspect, after=(*suspect.after, "hbm_contention"))
     return None
@@ -586,7 +584,7 @@ def device_clock(suspect: Suspect, _: Suspects, context: Context) -> Checked:
     ratio = context.kernel_ratio(suspect.device)
     slower = suspect.reading.base_mean / max(suspect.reading.new_mean, 1e-9)
     if ratio is not None and ratio - 1 < max(
-        EnvironmentLimits.min_slower, EnvironmentLimits.part * min(slower - 1, 1.0)
+        MachineLimits.min_slower, MachineLimits.part * min(slower - 1, 1.0)
     ):
         return "own kernels take as long as before"
     if (ratio is None or suspect.severity < 0.5) and _is_idle(suspect.device, context):
@@ -612,7 +610,7 @@ def _is_idle(device: str, context: Context) -> bool:
 def power_and_heat(suspect: Suspect, _: Suspects, context: Context) -> Checked:
     """Why a clock fell: heat, the power limit, or neither; after the load that led to it."""
     heat = context.reading("temperature", suspect.device)
-    hot = heat is not None and heat.rise > 0 and heat.new_mean >= EnvironmentLimits.hot_c
+    hot = heat is not None and heat.rise > 0 and heat.new_mean >= MachineLimits.hot_c
     for cause, proof in (
         ("gpu_thermal", _flag("thermal_throttle", suspect.device, context)),
         ("gpu_power_cap", _flag("power_throttle", suspect.device, context)),
@@ -642,7 +640,7 @@ def _at_power_limit(device: str, context: Context) -> CounterReading | None:
     most = limit.new_mean if limit is not None else published
     return (
         power
-        if power is not None and most and power.new_mean >= EnvironmentLimits.at_limit * most
+        if power is not None and most and power.new_mean >= MachineLimits.at_limit * most
         else None
     )
 
@@ -661,11 +659,11 @@ def throttling(suspects: Suspects, context: Context) -> list[Suspect]:
 def _check_throttle(suspect: Suspect, _: Suspects, context: Context) -> Checked:
     """Believes the reason where own kernels take longer."""
     ratio = context.kernel_ratio(suspect.device)
-    if suspect.severity < EnvironmentLimits.min_share_of_time:
+    if suspect.severity < MachineLimits.min_share_of_time:
         return "the device slows down now and then only"
     if ratio is None:
         return "no kernel shows whether it does"
-    if ratio < EnvironmentLimits.slower:
+    if ratio < MachineLimits.slower:
         return "own kernels take as long as before"
     proofs = (*suspect.evidence, _kernels(suspect.device, ratio))
     # What is lost is the time kernels take longer, and not the time in which it is said.
@@ -704,13 +702,13 @@ def processor(suspect: Suspect, suspects: Suspects, context: Context) -> Checked
     slows = context.cycle_ratio is None or (base > 0 and new >= 1.05 * base)
     ratio = context.host_ratio("runq") or 0.0
     more = slows and ratio >= max(
-        EnvironmentLimits.more_waits, EnvironmentLimits.longer * (context.cycle_ratio or 1.0)
+        MachineLimits.more_waits, MachineLimits.longer * (context.cycle_ratio or 1.0)
     )
-    if waits is not None and waits < EnvironmentLimits.short_wait and not more:
-        if ratio < EnvironmentLimits.longer:
+    if waits is not None and waits < MachineLimits.short_wait and not more:
+        if ratio < MachineLimits.longer:
             return "no thread waits longer for a core"
         return f"threads wait {ratio:.1f} times as long for a core, which is little of their time"
-    spare = suspect.reading.new_mean < EnvironmentLimits.half_of_cores and not slows
+    spare = suspect.reading.new_mean < MachineLimits.half_of_cores and not slows
     return "there are cores to spare, and the process does not wait for one" if spare else None
 
 
@@ -725,17 +723,17 @@ def processor_clock(suspect: Suspect, suspects: Suspects, context: Context) -> C
         ratios += [context.host_ratio("oncpu"), context.host_ratio(*_HOST_CALLS)]
     measured_ratios = [ratio for ratio in ratios if ratio is not None]
     # Whether anything shows it, or nothing could.
-    slower = not measured_ratios or max(measured_ratios) >= 1 + EnvironmentLimits.min_slower
+    slower = not measured_ratios or max(measured_ratios) >= 1 + MachineLimits.min_slower
     if not slower:
         return "nothing on the host takes longer"
     # The same work keeps slower cores busy for longer: that much of the use proves nothing.
     busier = any(
         other.external.new_mean * (1 - suspect.severity)
-        >= EnvironmentLimits.more_waits * other.external.base_mean
+        >= MachineLimits.more_waits * other.external.base_mean
         for other in _believed_suspects(suspects)
         if other.resource == "host_cpu"
     )
-    follows = busier and suspect.severity < EnvironmentLimits.turbo
+    follows = busier and suspect.severity < MachineLimits.turbo
     return structs.replace(suspect, after=(*suspect.after, "cpu_contention")) if follows else None
 
 
@@ -752,7 +750,7 @@ def disk(suspect: Suspect, suspects: Suspects, context: Context) -> Checked:
     base, new = context.part_ns("io", "data_loading")
     longer = (
         context.host_ratio("disk_read_and_write") or 0.0
-    ) > EnvironmentLimits.longer or new > EnvironmentLimits.longer * base
+    ) > MachineLimits.longer or new > MachineLimits.longer * base
     waits = longer or any(other.resource in _DISK_WAITS for other in believed)
     return None if waits else "nobody waits for a disk"
 
@@ -761,7 +759,5 @@ def disk(suspect: Suspect, suspects: Suspects, context: Context) -> Checked:
 def network(suspect: Suspect, _: Suspects, context: Context) -> Checked:
     """Traffic on a network of unknown speed counts where it is much, or where the process waits."""
     base, new = context.part_ns("exposed_communication", "io", "data_loading")
-    waits = (
-        suspect.severity >= EnvironmentLimits.much_traffic or new > EnvironmentLimits.longer * base
-    )
+    waits = suspect.severity >= MachineLimits.much_traffic or new > MachineLimits.longer * base
     return None if waits else "the process does not wait for the network"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeAlias
 
 import msgspec
@@ -49,8 +49,17 @@ class Nesting(msgspec.Struct, frozen=True):
     self_start: Ints
 
 
-def nest_calls(thread: Ints, start: Ints, end: Ints, frames: Flags | None = None) -> Nesting:
-    """Nest calls that are in pre-order; `frames` stay callers of what outlasts them."""
+def nest_in_order(
+    thread: Ints,
+    start: Ints,
+    end: Ints,
+    frames: Flags | None = None,
+    walk: Callable[[Ints, Ints, Flags], Nesting] | None = None,
+) -> Nesting:
+    """Nest calls that are in pre-order; `frames` stay callers of what outlasts them.
+
+    Threads whose calls cross are walked call by call, in Python unless a faster way is given.
+    """
     frames = np.zeros(len(start), dtype=np.bool_) if frames is None else frames
     depth = np.zeros(len(thread), dtype=np.int64)
     # Numbers of threads need not follow one another: some have no call here.
@@ -69,7 +78,7 @@ def nest_calls(thread: Ints, start: Ints, end: Ints, frames: Flags | None = None
     misfits = np.flatnonzero((parent >= 0) & (end > end[parent]))
     for number in np.unique(thread[misfits]).tolist():
         part = stretches[number]
-        walked = _walk(start[part], end[part], frames[part])
+        walked = (walk or walk_by_loop)(start[part], end[part], frames[part])
         parent[part] = np.where(walked.parent >= 0, walked.parent + part.start, -1)
         depth[part], crossing[part] = walked.depth, walked.crossing
         self_start[part] = walked.self_start
@@ -107,7 +116,7 @@ def subtree_sizes(depth: Ints, parent: Nodes) -> Ints:
     return size
 
 
-def _walk(start: Ints, end: Ints, frames: Flags) -> Nesting:
+def walk_by_loop(start: Ints, end: Ints, frames: Flags) -> Nesting:
     """Nest one thread whose calls cross, call by call.
 
     A call that outlasts the one it starts in becomes its sibling, and its own time starts where

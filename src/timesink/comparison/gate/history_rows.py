@@ -302,7 +302,7 @@ def commit_of(
     revision: str | None, time_us: int | None = None, started_us: int | None = None
 ) -> Commit:
     """The commit that was given, or that of the work tree around the current folder."""
-    commit = _from_git(revision or "HEAD")
+    commit = _fromgit_output(revision or "HEAD")
     if commit is None:
         if revision is None:
             hint = "name the commit with --commit SHA"
@@ -317,14 +317,14 @@ def commit_of(
     return commit if time_us is None else replace(commit, time_us=time_us)
 
 
-def _from_git(revision: str) -> Commit | None:
+def _fromgit_output(revision: str) -> Commit | None:
     form = _BETWEEN.join(("%H", "%ct", "%s"))
-    output = _git("log", "-1", f"--format={form}", "--end-of-options", revision)
+    output = git_output("log", "-1", f"--format={form}", "--end-of-options", revision)
     parts = output.split(_BETWEEN, 2)
     return Commit(parts[0], int(parts[1]) * 1_000_000, parts[2]) if len(parts) == 3 else None
 
 
-def _git(*words: str) -> str:
+def git_output(*words: str) -> str:
     """What git says; nothing where it refuses, or is not installed."""
     try:
         return git(Path.cwd(), *words)
@@ -407,61 +407,3 @@ def _added_runs(content: bytes | None) -> AddedRuns | None:
     except DamagedError:
         return None
     return added if added.schema == SCHEMA and added.runs else None
-
-
-def added_words(added: AddedRuns, name: str, place: str, *, new: bool) -> str:
-    """That runs were added, in lines."""
-    runs, commit = count_noun(len(added.runs), "runs"), added.commit
-    what = f" ({commit.subject})" if commit.subject else ""
-    if not new:
-        return f"{reference(name)} already has {runs} of {commit.short}{what}"
-    lines = [f"Added {runs} of {commit.short}{what} to {reference(name)} in {place}"]
-    if commit.dirty:
-        lines.append("note: the work tree has uncommitted changes; the row says so")
-    return "\n".join([*lines, f"See what changed:  timesink history {reference(name)}"])
-
-
-# -- which commit it was --------------------------------------------------------------------------
-
-_BUDGETS = {
-    "program": 'program = "same"',
-    "launches": 'launches = "+0"',
-    "syncs": 'syncs = "+0"',
-    "copied_bytes": 'bytes_copied = "+0"',
-    "peak_memory_bytes": 'peak_memory = "2%"',
-    "device_ns": 'device_time = "1%"',
-}
-"""What decides about each signal from one run a side; cycle time needs more."""
-
-
-def bisect_lines(
-    signal: str, before: Commit, after: Commit, rows: Sequence[HistoryRow]
-) -> Iterator[str]:
-    """Lines for a shell that find the commit between two at which a signal rose.
-
-    None where git says that one follows the other.
-    """
-    if _git("rev-list", "--count", "--end-of-options", f"{before.sha}..{after.sha}") == "1":
-        return
-    commands = (run.command for row in reversed(rows) for run in row.runs if run.command)
-    program = shlex.join(next(commands, ("python", "train.py")))
-    good, bad = before.short, after.short
-    budget = _BUDGETS.get(signal)
-    if budget is None:
-        # Cycle time needs runs of both commits in turn.
-        yield f"git bisect start {bad} {good}"
-        yield (
-            f"git bisect run timesink ab -o ../bisect --force --base-ref {good} "
-            f"--fail-on regression --undecided 125 -- {program}"
-        )
-        yield "git bisect reset"
-        return
-    trial = f"timesink record -o run --force -- {program} || exit 125\n"
-    trial += "timesink gate @good run --budget ../budgets.toml --undecided 125"
-    yield f"echo {shlex.quote(budget)} > ../budgets.toml"
-    yield f"git checkout {good}"
-    yield f"timesink record -o good --force -- {program}"
-    yield "timesink baseline save good good --force"
-    yield f"git bisect start {bad} {good}"
-    yield from f"git bisect run sh -c {shlex.quote(trial)}".split("\n")
-    yield "git bisect reset"

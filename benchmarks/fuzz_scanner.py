@@ -1,0 +1,212 @@
+"""The compiled part under attack: a fuzzer that follows coverage, then both readers compared.
+
+`python benchmarks/fuzz_scanner.py` builds the scanner with the sanitizers of addresses and of
+undefined behaviour, and runs it for `--seconds` on pieces of the tests' traces and what grows from
+them.  Then it reads these inputs with the scanner and without: tables, health and metadata must be
+equal.  It needs clang, with libFuzzer; the exit code is 1 where anything failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "src")]
+
+from answers import as_text  # noqa: E402
+from builders import DIALECTS, to_bytes  # noqa: E402
+from mutations import BASES, corpus  # noqa: E402
+from timesink.errors import TimesinkError  # noqa: E402
+from timesink.formats.chrome import decode  # noqa: E402
+from timesink.formats.read_options import ReadOptions  # noqa: E402
+from timesink.formats.readers import read_trace  # noqa: E402
+from timesink.runtime.native import NATIVE_VARIABLE, native_module  # noqa: E402
+
+FLAGS = ["-std=c++17", "-g", "-O1", "-fno-omit-frame-pointer", "-fno-sanitize-recover=all"]
+SANITIZERS = "-fsanitize=fuzzer,address,undefined,float-cast-overflow"
+MAX_INPUT = 4096
+_EVENTS_OF_A_SEED = 6
+
+
+def plan_header() -> str:
+    """The plan that the package gives its scanner, as C++."""
+    taken: list[object] = []
+
+    class Recorder:
+        def __init__(self, *arguments: object) -> None:
+            taken.extend(arguments)
+
+    genuine, decode.PieceScanner = decode.PieceScanner, Recorder  # type: ignore[misc, assignment]
+    try:
+        decode.piece_scanner(brief=False)
+    finally:
+        decode.PieceScanner = genuine  # type: ignore[misc]
+    groups, categories, phases, special, memory_name = taken
+    lines = ["#pragma once", "inline void fill_plan(timesink::Scanner& s) {"]
+    for name, has_arguments, keys, columns in groups:  # type: ignore[attr-defined]
+        lines.append(f"{{ timesink::GroupPlan plan; plan.name = {json.dumps(name)};")
+        lines.append(f"plan.has_arguments = {int(has_arguments)}; plan.keys.emplace_back();")
+        for text, kind, column, rank in keys:
+            value = f"timesink::ValueType({kind})"
+            lines.append(
+                f"plan.keys.push_back({{{json.dumps(text)}, {value}, {column}, {rank}, 0}});"
+            )
+        lines += [f"plan.columns.push_back(timesink::ValueType({kind}));" for kind in columns]
+        lines.append("s.groups.push_back(plan); }")
+    for field, places in (("categories", categories), ("phases", phases)):
+        lines += [f"s.{field}.emplace_back({json.dumps(text)}, {group});" for text, group in places]  # type: ignore[attr-defined]
+    names = ("other_category", "no_category", "dropped", "instant", "memory", "flow")
+    lines += [f"s.{name} = {number};" for name, number in zip(names, special, strict=True)]  # type: ignore[call-overload]
+    lines.append(f's.memory_name = {json.dumps(memory_name)}; s.slice_phase = "X"; }}')
+    return "\n".join(lines)
+
+
+def write_dictionary(path: Path) -> None:
+    """Words that the fuzzer puts in: every key, category and phase, and odd values."""
+    words = {
+        *[
+            "ph",
+            "cat",
+            "name",
+            "pid",
+            "tid",
+            "ts",
+            "dur",
+            "id",
+            "args",
+            "X",
+            "M",
+            "C",
+            "s",
+            "[memory]",
+        ]
+    }
+    plans = [decode._plan_of(name, brief=False) for name in decode.GROUPS]  # noqa: SLF001
+    words |= {text for _, _, keys, _ in plans for text, *_ in keys}
+    words |= {str(category) for category in decode._CATEGORIES}  # noqa: SLF001
+    texts = [f'"{word}"' for word in sorted(words)]
+    texts += ["null", "true", "{}", "[]", '{"a":[', "\u00e9", "\u2028", r"\ud83d\ude00", r"\u0000"]
+    texts += ["-0", "1e400", "1.0005", "8796093022208", "9000000000000000", "9223372036854775807"]
+    escaped = ("".join(f"\\x{byte:02x}" for byte in text.encode()) for text in texts)
+    path.write_text("\n".join(f'"{text}"' for text in escaped))
+
+
+def write_seeds(folder: Path) -> int:
+    """A few events of each kind from every trace of the tests, clean and damaged."""
+    rng = random.Random(11)
+    texts = [to_bytes(make()) for make in DIALECTS.values()] + [make() for make in BASES.values()]
+    seeds: set[bytes] = set()
+    for text in texts:
+        document = json.loads(text)
+        events = document if isinstance(document, list) else document["traceEvents"]
+        for _ in range(12):
+            some = rng.sample(events, min(len(events), _EVENTS_OF_A_SEED))
+            seeds.add(json.dumps(some, indent=rng.choice([None, None, 1])).encode())
+    for mutant in corpus():
+        start = mutant.content.find(b"[")
+        if mutant.ending == ".json" and start >= 0:
+            seeds.add(mutant.content[start : start + MAX_INPUT // 2])
+    for number, seed in enumerate(sorted(seeds)):
+        (folder / f"seed{number:05}").write_bytes(seed[:MAX_INPUT])
+    return len(seeds)
+
+
+def fuzz(work: Path, seconds: int, compiler: str) -> tuple[int, int]:
+    """Runs of the fuzzer and its exit status."""
+    corpus_folder = work / "corpus"
+    corpus_folder.mkdir(exist_ok=True)
+    (work / "scanner_plan.hpp").write_text(plan_header())
+    write_dictionary(work / "words.dict")
+    print(f"{write_seeds(corpus_folder)} seeds", flush=True)
+    program = work / "fuzz_scanner"
+    source = ROOT / "benchmarks" / "fuzz_scanner.cpp"
+    subprocess.run(
+        [compiler, *FLAGS, SANITIZERS, f"-I{work}", str(source), "-o", str(program)], check=True
+    )
+    options = [
+        f"-max_total_time={seconds}",
+        f"-max_len={MAX_INPUT}",
+        f"-dict={work / 'words.dict'}",
+        f"-artifact_prefix={work}/",
+        "-print_final_stats=1",
+        "-rss_limit_mb=1024",
+    ]
+    ended = subprocess.run(
+        [str(program), *options, str(corpus_folder)], capture_output=True, text=True, check=False
+    )
+    runs = re.search(r"number_of_executed_units: (\d+)", ended.stderr)
+    covered = re.findall(r"cov: (\d+) ft: (\d+) corp: (\d+)", ended.stderr)
+    if covered:
+        print("edges {}, features {}, inputs {}".format(*covered[-1]), flush=True)
+    if ended.returncode:
+        print(ended.stderr[-4000:])
+    return int(runs.group(1)) if runs else 0, ended.returncode
+
+
+def answer_of(path: Path) -> object:
+    """All that reading gives, or why it refuses."""
+    try:
+        trace = read_trace(path, ReadOptions(jobs=1))
+    except TimesinkError as error:
+        return error.message, error.hint
+    return as_text(trace), trace.health, trace.metadata
+
+
+def compare_readers(work: Path, seconds: float) -> tuple[int, list[Path]]:
+    """How many inputs of the fuzzer were read in both ways, and those that differ."""
+    inputs = sorted((work / "corpus").iterdir())
+    random.Random(3).shuffle(inputs)
+    differing, until, count = [], time.monotonic() + seconds, 0
+    trace = work / "trace.json"
+    for path in inputs:
+        if time.monotonic() > until:
+            break
+        trace.write_bytes(b'{"schemaVersion": 1, "traceEvents": ' + path.read_bytes() + b"}")
+        os.environ[NATIVE_VARIABLE] = "1"
+        scanned = answer_of(trace)
+        os.environ[NATIVE_VARIABLE] = "0"
+        count += 1
+        if scanned != answer_of(trace):
+            differing.append(path)
+    return count, differing
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--seconds", type=int, default=480, help="of the fuzzer")
+    parser.add_argument(
+        "--compare-seconds", type=float, default=180, help="of reading in both ways"
+    )
+    parser.add_argument("--work", type=Path, help="keep the corpus in this folder")
+    parser.add_argument("--compiler", default="clang++")
+    asked = parser.parse_args()
+    compiler = shutil.which(asked.compiler)
+    if compiler is None or native_module() is None:
+        print("clang++ and the compiled scanner are needed", file=sys.stderr)
+        return 2
+    with tempfile.TemporaryDirectory() as folder:
+        work = asked.work or Path(folder)
+        work.mkdir(parents=True, exist_ok=True)
+        runs, status = fuzz(work, asked.seconds, compiler)
+        print(f"{runs} runs with the sanitizers, exit status {status}", flush=True)
+        count, differing = compare_readers(work, asked.compare_seconds)
+        print(f"{count} inputs read in both ways, {len(differing)} differ")
+        for path in differing[:20]:
+            print(f"  {path}")
+    return int(bool(status or differing))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

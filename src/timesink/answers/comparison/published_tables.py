@@ -1,0 +1,138 @@
+"""Published tables of a comparison: as CSV, and as the cells of the published report."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Sequence
+from io import StringIO
+from itertools import zip_longest
+from pathlib import Path
+
+import polars as pl
+
+from timesink.comparison.results import CycleTimes, Pair
+from timesink.model.data_files import csv_rows
+from timesink.output.json import cell_csv
+from timesink.output.names import in_published_cell
+
+PUBLISHED = tuple(
+    (row["column"], row["title"], row["form"])
+    for row in csv_rows(Path(__file__).with_name("published.csv"))
+)
+"""Columns of the published table: ours, theirs with the labels of the sides, and how numbers are
+written in a report."""
+_BETWEEN_NAMES = "; "
+_ABSENT = "-"
+
+
+def table_csv(pair: Pair, table: str | None = None, top: int | None = None) -> str:
+    """One table of a pair, or its first rows; see `table_of` for which.
+
+    Six decimals, and an empty cell where a number is not defined.
+    """
+    name = table_of(pair, table)
+    frame = published_rows(pair) if name == "rows" else getattr(pair, name)
+    titles = published_titles(pair) if name == "rows" else frame.columns
+    out = StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(map(cell_csv, titles))
+    writer.writerows(zip(*(_cells(column) for column in frame[:top]), strict=True))
+    return out.getvalue().removesuffix("\n")
+
+
+def table_of(pair: Pair, table: str | None) -> str:
+    """Which table is meant: the one asked for, else the published one; times without counters."""
+    return table or ("times" if pair.rows.is_empty() else "rows")
+
+
+def _cells(column: pl.Series) -> list[object]:
+    """Values as a CSV holds them; a float that is no number is empty."""
+    if column.dtype.is_nested():
+        column = column.list.join(_BETWEEN_NAMES)
+    if column.dtype == pl.Boolean:
+        return ["" if value is None else str(value).lower() for value in column]
+    if not column.dtype.is_float():
+        return [cell_csv(value) if isinstance(value, str) else value for value in column]
+    return [
+        "" if value is None or value != value else f"{value:.6f}"  # noqa: PLR0124 - NaN
+        for value in column
+    ]
+
+
+def published_rows(pair: Pair) -> pl.DataFrame:
+    """The columns of the published table, under our names."""
+    return pair.rows.select(column for column, _, _ in PUBLISHED)
+
+
+def published_titles(pair: Pair) -> list[str]:
+    """The columns of the published table under its names, with the labels of both sides."""
+    return [title.format(base=pair.base.label, new=pair.new.label) for _, title, _ in PUBLISHED]
+
+
+# -- cells of the report ---------------------------------------------------------------------------
+
+
+def row_cells(rows: pl.DataFrame) -> tuple[list[tuple[str, ...]], list[bool]]:
+    """The cells of the table of rows, and which of its columns are printed as numbers."""
+    forms = {name: form for name, _, form in PUBLISHED if form}
+    columns, numeric = [], []
+    for values in rows:
+        form = forms.get(values.name)
+        if form is None:
+            cells = ["" if value is None else str(value) for value in values]
+        else:
+            cells = [format(value, form) for value in values]
+        columns.append(cells if form is None else printed_again(cells))
+        numeric.append(form is not None and not any("," in cell for cell in cells))
+    return list(zip(*columns, strict=True)), numeric
+
+
+def printed_again(cells: Sequence[str]) -> list[str]:
+    """A column of plain numbers with six digits each; one with other cells as it is."""
+    if any("," in cell for cell in cells):
+        return list(cells)
+    return [f"{float(cell):g}" for cell in cells]
+
+
+def summary_cells(times: CycleTimes) -> list[tuple[str, ...]]:
+    """How many cycles there are and how long they take in the mean, in microseconds."""
+    base, new = len(times.base_ns), len(times.new_ns)
+    base_us, new_us = times.base_mean_ns / 1000, times.new_mean_ns / 1000
+    pct = float("inf") if times.change_pct is None else times.change_pct
+    lengths = (f"{length:,.2f}" for length in (base_us, new_us, new_us - base_us))
+    return [
+        ("Total Cycles", str(base), str(new), str(new - base), _ABSENT),
+        ("Avg Cycle Time (us)", *lengths, f"{pct:+.2f}%"),
+    ]
+
+
+def distribution_cells(times: CycleTimes) -> list[tuple[str, ...]]:
+    """Cycles of both sides side by side, longest first, in microseconds.
+
+    Numbers are formatted, and bare where the column also holds absent cells.
+    """
+    sides = [sorted(side, reverse=True) for side in (times.base_ns, times.new_ns)]
+    height = max(map(len, sides))
+    forms = [",.2f" if len(side) == height else "" for side in sides]
+    rows = []
+    for rank, both in enumerate(zip_longest(*sides), 1):
+        cells = [
+            _ABSENT if length is None else format(length / 1000, form)
+            for length, form in zip(both, forms, strict=True)
+        ]
+        base, new = both
+        difference = (_ABSENT, _ABSENT)
+        if base is not None and new is not None:
+            pct = 100 * (new - base) / base if base else float("inf")
+            difference = (f"{(new - base) / 1000:,.2f}", f"{pct:+.2f}%")
+        rows.append((str(rank), *cells, *difference))
+    return rows
+
+
+def published_table(
+    titles: Sequence[str], cells: Iterable[Sequence[str]], numeric: Sequence[bool]
+) -> str:
+    """A Markdown table without padding; names stay as they are where they can do no harm."""
+    rule = ["---:" if right else ":---" for right in numeric]
+    head, *rows = ([in_published_cell(cell) for cell in row] for row in [titles, *cells])
+    return "\n".join(f"| {' | '.join(row)} |" for row in [head, rule, *rows])

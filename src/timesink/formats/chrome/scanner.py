@@ -1,0 +1,152 @@
+"""Pieces by the native scanner, where the package was built with it; else there is none.
+
+The scanner takes clean pieces, which nearly all are.  What it refuses, the Python path decodes into
+the same vocabularies, so that both give the same tables.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from timesink.formats.chrome.columns import Codes, Vocabularies
+from timesink.runtime.native import native_module
+
+_scanner = native_module()
+VOCABULARIES = tuple(field_info.name for field_info in fields(Vocabularies))
+INT, FLOAT, LANE, TEXT, MARKER, PACKED, IGNORED = range(7)
+_TYPES = {INT: np.int64, FLOAT: np.float64, LANE: np.int32, TEXT: np.int32}
+GroupPlan = tuple[str, bool, list[tuple[str, int, int, int]], list[int]]
+"""Name, whether it has arguments, keys (text, type, column, rank), types of columns."""
+
+
+class ScannedVocabulary:
+    """A vocabulary that the scanner holds, with the face of `columns.Vocabulary`."""
+
+    def __init__(self, scanner: Any, name: str) -> None:
+        self._scanner = scanner
+        self._place = VOCABULARIES.index(name)
+        self._words: list[Any] = []
+
+    def encode(self, values: Iterable[Any]) -> Codes:
+        items = [_item(value) for value in values]
+        return np.frombuffer(_scanner.intern(self._scanner, self._place, items), np.int32)
+
+    def __getitem__(self, value: Any) -> int:
+        return int(self.encode([value])[0])
+
+    def get(self, value: Any, default: int) -> int:
+        words = self.words()
+        return words.index(value) if value in words else default
+
+    def words(self) -> list[Any]:
+        """Every word, in order of its code."""
+        self._words += _scanner.words(self._scanner, self._place, len(self._words))
+        return list(self._words)
+
+
+def _item(value: Any) -> tuple[bytes, bool] | None:
+    if value is None or value == b"":
+        return None
+    if isinstance(value, bytes):
+        return bytes(value), False
+    return str(value).encode("utf-8", "surrogatepass"), isinstance(value, int)
+
+
+@dataclass(frozen=True, slots=True)
+class ScannedGroup:
+    """Events of one group in a piece: their rows, where their arguments stand, and columns."""
+
+    rows: npt.NDArray[np.int32]
+    starts: npt.NDArray[np.int32]
+    ends: npt.NDArray[np.int32]
+    columns: list[npt.NDArray[Any] | None]
+    """None where no event gives a value."""
+    marked: npt.NDArray[np.int32]
+    """Places in `rows` of events with rare arguments, and of those with unknown ones."""
+    unknown: npt.NDArray[np.int32]
+    is_odd: bool
+    """Whether a value has an unexpected type, so that there are no columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScannedPiece:
+    """What the scanner saw of a piece: a value per event, and groups by their number."""
+
+    count: int
+    phase: Codes
+    category: Codes
+    name: Codes
+    pid: Codes
+    tid: Codes
+    ts_ns: npt.NDArray[np.int64]
+    dur_ns: npt.NDArray[np.int64]
+    ids: npt.NDArray[np.int64]
+    places: npt.NDArray[np.int8]
+    groups: list[ScannedGroup | None]
+
+
+class PieceScanner:
+    """Scans pieces one after another; texts are numbered in vocabularies they share."""
+
+    def __init__(
+        self,
+        groups: list[GroupPlan],
+        categories: list[tuple[str, int]],
+        phases: list[tuple[str, int]],
+        special: tuple[int, int, int, int, int, int],
+        memory_name: str,
+    ) -> None:
+        seed = int.from_bytes(os.urandom(8), "little")
+        self._types = [group[3] for group in groups]
+        self._scanner = _scanner.make(seed, groups, categories, phases, special, memory_name, "X")
+        self.vocabularies: Any = Vocabularies(
+            **{name: ScannedVocabulary(self._scanner, name) for name in VOCABULARIES}  # type: ignore[arg-type]
+        )
+
+    def scan(self, text: bytes) -> ScannedPiece | None:
+        """Columns of a piece of valid JSON; None where it is damaged or unusual."""
+        scanned = _scanner.scan(self._scanner, text)
+        if scanned is None:
+            return None
+        count, *columns, places, groups = scanned
+        phase, category, name, pid, tid = (np.frombuffer(c, np.int32) for c in columns[:5])
+        ts_ns, dur_ns, ids = (np.frombuffer(column, np.int64) for column in columns[5:])
+        return ScannedPiece(
+            count=count,
+            phase=phase,
+            category=category,
+            name=name,
+            pid=pid,
+            tid=tid,
+            ts_ns=ts_ns,
+            dur_ns=dur_ns.copy(),  # what is negative is mended in place
+            ids=ids,
+            places=np.frombuffer(places, np.int8),
+            groups=list(self._groups(groups)),
+        )
+
+    def _groups(self, groups: list[Any]) -> Iterator[ScannedGroup | None]:
+        for group, types in zip(groups, self._types, strict=True):
+            if group is None:
+                yield None
+                continue
+            *parts, columns, marked, unknown, is_odd = group
+            rows, starts, ends = (np.frombuffer(values, np.int32) for values in parts)
+            yield ScannedGroup(
+                rows,
+                starts,
+                ends,
+                [
+                    None if values is None else np.frombuffer(values, _TYPES[kind])
+                    for values, kind in zip(columns, types, strict=True)
+                ],
+                np.frombuffer(marked, np.int32),
+                np.frombuffer(unknown, np.int32),
+                bool(is_odd),
+            )

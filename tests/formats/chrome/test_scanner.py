@@ -1,0 +1,108 @@
+"""The native scanner and the Python path give the same tables, health and metadata."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from answers import as_text
+from builders import DIALECTS, kineto, to_bytes, write
+from mutations import Mutant, corpus
+from timesink.errors import TimesinkError
+from timesink.formats.read_options import ReadOptions
+from timesink.formats.readers import read_trace
+from timesink.runtime import native
+from timesink.runtime.native import NATIVE_VARIABLE, is_native
+
+pytestmark = pytest.mark.skipif(
+    native.native_module() is None, reason="built without a compiler: there is no scanner"
+)
+MUTANTS = [mutant for number, mutant in enumerate(corpus()) if number % 3 == 0]
+
+
+def answer_of(path: Path) -> object:
+    """All that reading gives, or why it refuses."""
+    try:
+        trace = read_trace(path, ReadOptions(jobs=1))
+    except TimesinkError as error:
+        return error.message, error.hint
+    return as_text(trace), trace.health, trace.metadata
+
+
+def both_answers(path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[object, object]:
+    monkeypatch.delenv(NATIVE_VARIABLE, raising=False)
+    scanned = answer_of(path)
+    monkeypatch.setenv(NATIVE_VARIABLE, "0")
+    return scanned, answer_of(path)
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.label)
+def test_mutants(mutant: Mutant, tmp_path, monkeypatch):
+    path = tmp_path / f"trace{mutant.ending}"
+    path.write_bytes(mutant.content)
+    scanned, decoded = both_answers(path, monkeypatch)
+    assert scanned == decoded
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_dialects(dialect, tmp_path, monkeypatch):
+    path = write(tmp_path / "trace.json", to_bytes(DIALECTS[dialect]()))
+    scanned, decoded = both_answers(path, monkeypatch)
+    assert scanned == decoded
+
+
+ODD_TIMES = ("0.0005", "1.0015", "12345.678901", "1e3", "-5.125", "8796093022207.9995", "-0.0",
+             "1700000000000000.123", "1700000000000000", "9.3e15", '"17.5"', "null", "1e400",
+             "99999999999999999999")  # fmt: skip
+ODD_ARGUMENTS = (
+    '{"correlation": 1.0}', '{"correlation": null}', '{"correlation": "7"}', '{"stream": "a"}',
+    '{"correlation": 18446744073709551615}', '{"stream": null, "stream": 7}', '{"grid": [1,2,3]}',
+    '{"correlation": 1, "correlation": 2}', "[]", "null", "7", '"text"', '{"args": "{}"}',
+    '{"gr\\u0069d": [1]}', '{"est. achieved occupancy %": 1e-400}', '{"bytes": -0}',
+    '{"unknown": {"deep": [[[[{}]]]]}}', '{"grid": "\\ud83d\\ude00"}', '{"grid": "\\ud83d"}',
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ODD_TIMES)
+@pytest.mark.parametrize("key", ["ts", "dur"])
+def test_odd_times(key, text, tmp_path, monkeypatch):
+    other = '"dur": 5' if key == "ts" else '"ts": 5'
+    events = [
+        f'{{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, {other}, "{key}": {text}}}'
+    ]
+    path = write(tmp_path / "trace.json", with_events(events))
+    scanned, decoded = both_answers(path, monkeypatch)
+    assert scanned == decoded
+
+
+@pytest.mark.parametrize("text", ODD_ARGUMENTS)
+@pytest.mark.parametrize("place", ["before", "after"])
+def test_odd_arguments(place, text, tmp_path, monkeypatch):
+    """Whether arguments stand in front of what decides on the kind of event, or behind it."""
+    envelope = '"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 1, "dur": 2'
+    parts = (f'"args": {text}', envelope) if place == "before" else (envelope, f'"args": {text}')
+    plain = '{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 9, "dur": 1}'
+    path = write(tmp_path / "trace.json", with_events([f"{{{', '.join(parts)}}}", plain]))
+    scanned, decoded = both_answers(path, monkeypatch)
+    assert scanned == decoded
+
+
+def test_nothing_stays_of_a_piece_that_is_refused(tmp_path, monkeypatch):
+    """A category that no event has in the end would name a vendor."""
+    event = '{"ph": "X", "cat": "xpu_memcpy", "name": "a", "pid": 0, "tid": 3, "ts": 1, "dur": 2'
+    path = write(tmp_path / "trace.json", with_events([f'{event}, "args": {{}}, {{}}']))
+    scanned, decoded = both_answers(path, monkeypatch)
+    assert scanned == decoded
+
+
+def with_events(events: list[str]) -> bytes:
+    """A trace of events that are written here."""
+    return to_bytes(kineto([])).replace(b"[]", f"[{', '.join(events)}]".encode(), 1)
+
+
+def test_it_can_be_turned_off(monkeypatch):
+    monkeypatch.delenv(NATIVE_VARIABLE, raising=False)
+    assert is_native()
+    monkeypatch.setenv(NATIVE_VARIABLE, "0")
+    assert not is_native()
