@@ -9,12 +9,7 @@ import pytest
 import timesink
 from timesink.analyses.call_tree import align, call_tree, compare_trees, threads
 from timesink.analyses.columns import dense_codes, encode, numbers, values_at
-from timesink.analyses.forest import (
-    call_forest,
-    depth_when_nested,
-    enclosing_calls,
-    subtree_sizes,
-)
+from timesink.analyses.forest import call_forest
 from timesink.analyses.links import launching_calls, link_launches
 from timesink.analyses.names import device_word, is_data_loader
 from timesink.analyses.operators import launch_sites
@@ -37,6 +32,7 @@ from timesink.model.arrays import (
     new_coverage,
     sums_by,
 )
+from timesink.model.nested_calls import depth_when_nested, enclosing_calls, subtree_sizes
 from timesink.model.vendors import is_collective_call, is_collective_kernel, waits_for_device
 
 

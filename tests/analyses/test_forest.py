@@ -20,8 +20,8 @@ from timesink.analyses.forest import (
     chains,
     nest_calls,
     walk,
-    walk_by_loop,
 )
+from timesink.model.nested_calls import walk_by_loop
 from timesink.model.trace import Trace
 from timesink.runtime.native import native_module
 

@@ -19,12 +19,13 @@ from timesink.analyses.columns import (
     memoize_per_trace,
     start_and_end,
 )
-from timesink.analyses.forest import is_python_region, nest_calls, pre_order
+from timesink.analyses.forest import is_python_region, nest_calls
 from timesink.analyses.links import launching_calls
 from timesink.model import vendors
 from timesink.model.arrays import prefix_sums
 from timesink.model.intervals import Flags, Ints
 from timesink.model.launches import LAUNCH_KINDS
+from timesink.model.nested_calls import pre_order
 from timesink.model.trace import Trace
 
 CALL_KINDS = (

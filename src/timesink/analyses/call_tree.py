@@ -35,18 +35,16 @@ from timesink.analyses.forest import (
     PYTHON,
     STEP,
     CallForest,
-    Nodes,
     call_forest,
     callers_among,
     children_of,
-    depth_when_nested,
     descendant_mask,
 )
-from timesink.analyses.kernels.join_alignment import common_subsequence
 from timesink.analyses.modules import backward_passes, is_module_call, link_backward
 from timesink.analyses.names import LIGHTNING, LIGHTNING_ACTION, LIGHTNING_MODULE
 from timesink.analyses.operators import node_times
 from timesink.model import intervals
+from timesink.model.alignment import common_subsequence
 from timesink.model.arrays import (
     exclusive_cumsum,
     grouped_cumsum,
@@ -56,6 +54,7 @@ from timesink.model.arrays import (
     sums_by,
 )
 from timesink.model.intervals import Flags, Ints
+from timesink.model.nested_calls import Nodes, depth_when_nested
 from timesink.model.trace import Trace
 
 Thread: TypeAlias = tuple[str, str]

@@ -25,12 +25,13 @@ from timesink.analyses.columns import (
     union_length_by_group,
     values_at,
 )
-from timesink.analyses.forest import Nodes, call_forest, enclosing_calls
+from timesink.analyses.forest import call_forest
 from timesink.analyses.links import first_with_id, link_launches
 from timesink.analyses.steps import find_steps, is_communication
 from timesink.model import vendors
 from timesink.model.element_types import type_by_spelling
 from timesink.model.intervals import Flags, Ints
+from timesink.model.nested_calls import Nodes, enclosing_calls
 from timesink.model.trace import Trace
 from timesink.model.vendors import library_in
 

@@ -19,6 +19,7 @@ from timesink.analyses.columns import (
     values_at,
 )
 from timesink.analyses.forest import OPERATOR, call_forest
+from timesink.analyses.graphs import captured_nodes
 from timesink.analyses.links import link_launches, origin_rows
 from timesink.analyses.steps import step_at
 from timesink.model.arrays import sums_by
@@ -308,7 +309,9 @@ def operator_delays(trace: Trace) -> pl.DataFrame:
     forest = call_forest(trace)
     node = link_launches(trace).node[launches["device_row"].to_numpy()]
     inside = np.flatnonzero(node >= 0)
-    inside = inside[forest.role[node[inside]] == OPERATOR]
+    # Captured operators were not called then, so nothing is late after them.
+    is_operator = (forest.role == OPERATOR) & ~captured_nodes(trace)
+    inside = inside[is_operator[node[inside]]]
     operator = forest.stands_for[node[inside]]
     row = np.full(launches.height, -1, dtype=np.int64)
     row[inside] = forest.row[operator]

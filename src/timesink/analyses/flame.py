@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.columns import device_columns, device_kinds, device_names
-from timesink.analyses.forest import call_forest, chains, enclosing_calls
+from timesink.analyses.forest import call_forest, chains
 from timesink.analyses.links import link_launches
 from timesink.analyses.modules import find_modules, is_module_call, link_backward
 from timesink.analyses.names import short_kernel_name
@@ -21,6 +21,7 @@ from timesink.analyses.snapshot.blocks import blocks_at_peak
 from timesink.errors import NotFoundError
 from timesink.model.arrays import sums_by
 from timesink.model.intervals import Ints
+from timesink.model.nested_calls import enclosing_calls
 from timesink.model.schema import BUSY_KINDS, MODULE_PREFIX
 from timesink.model.trace import Trace
 

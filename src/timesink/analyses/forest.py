@@ -5,12 +5,11 @@ Calls are in pre-order, so every subtree is one stretch: subtree sums and post-o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
-import msgspec
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -29,104 +28,22 @@ from timesink.analyses.columns import (
     values_at,
 )
 from timesink.model import vendors
-from timesink.model.arrays import run_slices
 from timesink.model.intervals import Flags, Ints, union_starts
-from timesink.model.schema import HOST_KINDS
+from timesink.model.nested_calls import (
+    Nesting,
+    NestingTimes,
+    Nodes,
+    enclosing_calls,
+    levels,
+    nest_in_order,
+    nesting_times,
+    pre_order,
+    subtree_sizes,
+    walk_by_loop,
+)
+from timesink.model.schema import CAPTURED_KINDS, HOST_KINDS
 from timesink.model.trace import Trace
 from timesink.runtime.native import is_native, native_module
-
-# Order and nesting of calls by their times alone.
-#
-# Sorted by (start, -end) the calls of a thread are in pre-order: parents before children, every
-# subtree in one stretch.  Depth and parent then follow from whole-array arithmetic; only threads
-# whose calls cross one another are walked call by call.
-
-Nodes: TypeAlias = Ints
-"""Positions of nodes in the forest; -1 where there is none."""
-
-
-def pre_order(thread: Codes, start: Ints, end: Ints, frames: Flags | None = None) -> Nodes:
-    """By thread, start and longest first; of equal ones frames first, then as in the table."""
-    frames = np.zeros(len(start), dtype=np.bool_) if frames is None else frames
-    by_thread = np.argsort(thread.astype(np.int32), kind="stable")
-    parts = [by_thread[:0]]
-    for part in (by_thread[run] for run in run_slices(thread[by_thread])):
-        order = part[np.argsort(start[part], kind="stable")]
-        same = start[order[1:]] == start[order[:-1]]
-        if same.any():
-            # Equal starts are few: only they are sorted by length as well.
-            tied = np.flatnonzero(np.append(same, False) | np.insert(same, 0, False))
-            among = order[tied]
-            order[tied] = among[np.lexsort((~frames[among], -end[among], start[among]))]
-        parts.append(order)
-    return np.concatenate(parts)
-
-
-class Nesting(msgspec.Struct, frozen=True):
-    """How calls lie in one another; arrays have one entry per call, in pre-order."""
-
-    parent: Nodes
-    depth: Ints
-    crossing: Flags
-    self_start: Ints
-
-
-def nest_calls(thread: Codes, start: Ints, end: Ints, frames: Flags | None = None) -> Nesting:
-    """Nest calls that are in pre-order; `frames` stay callers of what outlasts them."""
-    frames = np.zeros(len(start), dtype=np.bool_) if frames is None else frames
-    depth = np.zeros(len(thread), dtype=np.int64)
-    # Numbers of threads need not follow one another: some have no call here.
-    stretches = {int(thread[part.start]): part for part in run_slices(thread)}
-    for part in stretches.values():
-        depth[part] = depth_when_nested(start[part], end[part])
-    # The latest call one level up.
-    parent = np.full(len(depth), -1, dtype=np.int64)
-    above: Nodes | None = None
-    for nodes in levels(depth):
-        if above is not None and len(above):
-            parent[nodes] = above[np.searchsorted(above, nodes) - 1]
-        above = nodes
-    crossing = np.zeros(len(thread), dtype=np.bool_)
-    self_start = start.copy()
-    misfits = np.flatnonzero((parent >= 0) & (end > end[parent]))
-    for number in np.unique(thread[misfits]).tolist():
-        part = stretches[number]
-        walked = walk(start[part], end[part], frames[part])
-        parent[part] = np.where(walked.parent >= 0, walked.parent + part.start, -1)
-        depth[part], crossing[part] = walked.depth, walked.crossing
-        self_start[part] = walked.self_start
-    return Nesting(parent, depth, crossing, self_start)
-
-
-def depth_when_nested(start: Ints, end: Ints) -> Ints:
-    """Calls open at each start: those begun before it, less those ended by then."""
-    first_after = np.arange(1, len(start) + 1)
-    longer = np.flatnonzero(end[:-1] > start[1:])
-    first_after[longer] = np.searchsorted(start, end[longer])
-    # A call without length ends when it starts, and so before all that come after it.
-    empty = np.flatnonzero(start == end)
-    first_after[empty] = empty + 1
-    ended = np.cumsum(np.bincount(first_after, minlength=len(start) + 1))[:-1]
-    return np.arange(len(start)) - ended
-
-
-def levels(depth: Ints) -> Iterator[Nodes]:
-    """Nodes of depth 0, then of depth 1, and so on, each in pre-order."""
-    if not len(depth):
-        return
-    counts = np.bincount(depth)
-    # Short numbers are sorted digit by digit, ten times as fast.
-    narrow = np.int16 if len(counts) <= np.iinfo(np.int16).max else np.int64
-    by_depth = np.argsort(depth.astype(narrow), kind="stable")
-    yield from np.split(by_depth, np.cumsum(counts)[:-1])
-
-
-def subtree_sizes(depth: Ints, parent: Nodes) -> Ints:
-    """How many calls the subtree of each call has, the call itself included."""
-    size = np.ones(len(depth), dtype=np.int64)
-    for nodes in reversed(list(levels(depth))[1:]):
-        np.add.at(size, parent[nodes], size[nodes])
-    return size
 
 
 def children_of(node: int, parent: Nodes, size: Ints) -> Nodes:
@@ -156,12 +73,13 @@ def outermost(nodes: Nodes, group: Ints, size: Ints) -> Ints:
     return np.asarray(order[union_starts(start, start + size[nodes[order]])])
 
 
-def walk(start: Ints, end: Ints, frames: Flags) -> Nesting:
-    """Nest one thread whose calls cross, call by call.
+def nest_calls(thread: Ints, start: Ints, end: Ints, frames: Flags | None = None) -> Nesting:
+    """Nest calls that are in pre-order, by compiled code where there is any."""
+    return nest_in_order(thread, start, end, frames, walk)
 
-    A call that outlasts the one it starts in becomes its sibling, and its own time starts where
-    the other ends.  A step or module it outlasts stays its caller, though.
-    """
+
+def walk(start: Ints, end: Ints, frames: Flags) -> Nesting:
+    """Nest one thread whose calls cross, see :func:`timesink.model.nested_calls.walk_by_loop`."""
     if not is_native():
         return walk_by_loop(start, end, frames)
     times = (np.asarray(moments, np.int64).tobytes() for moments in (start, end))
@@ -173,36 +91,6 @@ def walk(start: Ints, end: Ints, frames: Flags) -> Nesting:
         np.frombuffer(depth, np.int64),
         np.frombuffer(crossing, np.bool_),
         np.frombuffer(self_start, np.int64),
-    )
-
-
-def walk_by_loop(start: Ints, end: Ints, frames: Flags) -> Nesting:
-    """The same without compiled code."""
-    starts, ends, framing = start.tolist(), end.tolist(), frames.tolist()
-    parents, depths, crossing, own_starts = [], [], [], []
-    open_calls: list[int] = []
-    for place, (begin, finish) in enumerate(zip(starts, ends, strict=True)):
-        own_start, crosses = begin, False
-        while open_calls:
-            limit = ends[open_calls[-1]]
-            if begin < limit:
-                if finish <= limit:
-                    break
-                crosses = True
-                if framing[open_calls[-1]]:
-                    break
-                own_start = max(own_start, limit)
-            open_calls.pop()
-        parents.append(open_calls[-1] if open_calls else -1)
-        depths.append(len(open_calls))
-        crossing.append(crosses)
-        own_starts.append(own_start)
-        open_calls.append(place)
-    return Nesting(
-        np.array(parents, dtype=np.int64),
-        np.array(depths, dtype=np.int64),
-        np.array(crossing, dtype=np.bool_),
-        np.array(own_starts, dtype=np.int64),
     )
 
 
@@ -349,11 +237,18 @@ def call_forest(trace: Trace) -> CallForest:
     lane, lanes = host_lanes(trace)
     thread, threads = _threads(lane[rows], lanes, start)
     frames = _IS_FRAME[role[rows]]
-    order = pre_order(thread, start, end, frames)
+    # Captured calls take no time: they are nested by their callers.
+    by = captured_nesting(trace)
+    by_start, by_end = (start, end) if by is None else (by.start[rows], by.end[rows])
+    order = pre_order(thread, by_start, by_end, frames)
     rows, thread, start, end = rows[order], thread[order], start[order], end[order]
-    nest = nest_calls(thread, start, end, frames[order])
+    nest = nest_calls(thread, by_start[order], by_end[order], frames[order])
+    self_start = nest.self_start
+    if by is not None:
+        is_captured = host_kinds(trace).among(*CAPTURED_KINDS)[rows]
+        self_start = np.where(is_captured, start, by.recorded(self_start))
     name = named.codes[rows]
-    recorded = host_kinds(trace).among("operator")
+    recorded = host_kinds(trace).among("operator", "captured_operator")
     recorded &= role != STEP
     return CallForest(
         row=rows,
@@ -366,10 +261,17 @@ def call_forest(trace: Trace) -> CallForest:
         role=role[rows],
         stands_for=_stands_for(nest.parent, name, recorded[rows]),
         crossing=nest.crossing,
-        self_start=nest.self_start,
+        self_start=self_start,
         names=named.texts,
         threads=threads,
     )
+
+
+@memoize_per_trace
+def captured_nesting(trace: Trace) -> NestingTimes | None:
+    """Starts and ends to nest all host calls by, where some were captured; else None."""
+    columns = ("kind", "index", "ts_ns", "dur_ns", "captured_caller")
+    return nesting_times(trace.lazy("host").select(columns).collect(engine="in-memory"))
 
 
 def _roles(trace: Trace) -> NDArray[np.int8]:
@@ -386,6 +288,9 @@ def _roles(trace: Trace) -> NDArray[np.int8]:
         "operator": np.where(by_name == COLLECTIVE, OPERATOR, by_name),
         "annotation": np.where(_IS_BARE[by_name], NOT_A_NODE, by_name),
         "module": np.full(len(by_name), MODULE),
+        "captured_operator": np.where(by_name == COLLECTIVE, OPERATOR, by_name),
+        "captured_module": np.full(len(by_name), MODULE),
+        "captured_annotation": np.where(_IS_BARE[by_name], NOT_A_NODE, by_name),
     }
     role_of = np.full((len(HOST_KINDS), len(by_name)), NOT_A_NODE, dtype=np.int8)
     for kind, roles in of_kind.items():
@@ -450,17 +355,6 @@ def _stands_for(parent: Nodes, name: Codes, mergeable: Flags) -> Nodes:
         if np.array_equal(further, stands_for):
             return stands_for
         stands_for = further
-
-
-def enclosing_calls(nodes: Nodes, parent: Nodes, wanted: Flags) -> Nodes:
-    """For each node itself or its nearest caller that is wanted; -1 where there is none."""
-    holders = np.array(nodes, dtype=np.int64)
-    climbing = np.flatnonzero(holders >= 0)
-    while len(climbing):
-        climbing = climbing[~wanted[holders[climbing]]]
-        holders[climbing] = parent[holders[climbing]]
-        climbing = climbing[holders[climbing] >= 0]
-    return holders
 
 
 def callers_among(nodes: Nodes, parent: Nodes, wanted: Flags) -> Ints:

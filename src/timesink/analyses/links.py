@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import msgspec
 import numpy as np
+import polars as pl
 
 from timesink.analyses.columns import (
     device_columns,
@@ -23,9 +24,10 @@ from timesink.analyses.columns import (
     numbers,
     start_and_end,
 )
-from timesink.analyses.forest import CallForest, Nodes, call_forest
+from timesink.analyses.forest import CallForest, call_forest
 from timesink.model.intervals import Flags, Ints
 from timesink.model.launches import LAUNCH_KINDS, has_external_id_only, match_launches
+from timesink.model.nested_calls import Nodes
 from timesink.model.trace import Trace
 from timesink.model.vendors import names_where
 
@@ -99,8 +101,34 @@ def link_launches(trace: Trace) -> Links:
         call_node=call_node,
         call_alone=is_lone,
         call_row=launching_calls(trace),
-        node=_nodes_of_work(trace, forest, ids[forest.row], inside),
+        node=_captured_nodes(trace, forest, _nodes_of_work(trace, forest, ids[forest.row], inside)),
     )
+
+
+def _captured_nodes(trace: Trace, forest: CallForest, node: Nodes) -> Nodes:
+    """The nodes of device work; what a graph replays belongs to the call that was captured."""
+    row = captured_call_rows(trace)
+    if not (row >= 0).any():
+        return node
+    node_of_row = np.full(host_columns(trace).height, -1, dtype=np.int64)
+    node_of_row[forest.row] = np.arange(len(forest))
+    return np.where(row >= 0, node_of_row[row], node)
+
+
+@memoize_per_trace
+def captured_call_rows(trace: Trace) -> Ints:
+    """For each row of `trace.device` the row of its captured call, -1 where it has none.
+
+    >>> import timesink
+    >>> int(captured_call_rows(timesink.open(timesink.sample())).max())
+    -1
+    """
+    wanted = trace.lazy("device").select("captured_call").collect()["captured_call"]
+    if wanted.null_count() == len(wanted):
+        return np.full(len(wanted), -1, dtype=np.int64)
+    index = trace.lazy("host").select("index").collect()["index"].cast(pl.Int64).to_numpy()
+    row = first_with_id(wanted.fill_null(-1).to_numpy(), index)
+    return np.where(wanted.is_not_null().to_numpy(), row, -1)
 
 
 def _nodes_of_work(trace: Trace, forest: CallForest, ids: Ints, inside: Nodes) -> Nodes:

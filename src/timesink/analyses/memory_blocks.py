@@ -9,15 +9,7 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.columns import encode, memoize_per_trace, values_at
-from timesink.analyses.forest import (
-    DATA_LOADER,
-    MODULE,
-    OPTIMIZER,
-    CallForest,
-    Nodes,
-    call_forest,
-    enclosing_calls,
-)
+from timesink.analyses.forest import DATA_LOADER, MODULE, OPTIMIZER, CallForest, call_forest
 from timesink.analyses.memory_curve import (
     in_window,
     memory_device_names,
@@ -28,6 +20,7 @@ from timesink.analyses.memory_curve import (
 from timesink.analyses.snapshot.modules import nodes_at
 from timesink.model.arrays import prefix_sums
 from timesink.model.intervals import Flags, Ints
+from timesink.model.nested_calls import Nodes, enclosing_calls
 from timesink.model.trace import Trace
 
 AMOUNTS = ("size_increase_bytes", "allocation_count", "allocation_bytes")

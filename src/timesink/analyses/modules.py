@@ -9,22 +9,13 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.columns import device_columns, host_columns, memoize_per_trace
-from timesink.analyses.forest import (
-    MODULE,
-    STEP,
-    CallForest,
-    Nodes,
-    call_forest,
-    callers_among,
-    chains,
-    depth_when_nested,
-    enclosing_calls,
-)
+from timesink.analyses.forest import MODULE, STEP, CallForest, call_forest, callers_among, chains
 from timesink.analyses.links import launching_calls
 from timesink.analyses.names import LIGHTNING, LIGHTNING_MODULE
 from timesink.analyses.operators import node_times, python_frames
 from timesink.model.arrays import latest_true, sums_by
 from timesink.model.intervals import Flags, Ints
+from timesink.model.nested_calls import Nodes, depth_when_nested, enclosing_calls
 from timesink.model.schema import BUSY_KINDS, MODULE_PREFIX
 from timesink.model.trace import Trace
 
@@ -133,7 +124,14 @@ def _by_sequence(forest: CallForest, ids: pl.DataFrame, node: Nodes) -> Nodes:
         )
         .filter(pl.col("sequence") >= 0)
         .join(numbered, on="sequence", suffix="_of_forward")
-        .filter(pl.col("start_of_forward") < pl.col("start"))
+        .filter(
+            # What one replay runs was captured at one moment: there the order of calls tells.
+            (pl.col("start_of_forward") < pl.col("start"))
+            | (
+                (pl.col("start_of_forward") == pl.col("start"))
+                & (pl.col("node_of_forward") < pl.col("node"))
+            )
+        )
         .sort("start_of_forward", "node_of_forward")
         .group_by("place", "forward_thread", "thread_of_forward")
         .agg(pl.col("node_of_forward").last())
@@ -170,6 +168,7 @@ SCHEMA: dict[str, pl.DataType] = {
     **dict.fromkeys(("device_self_ns", "device_with_operators_ns"), pl.Int64()),
     **dict.fromkeys(("backward_host_ns", "backward_device_ns"), pl.Int64()),
     "avg_duration_ns": pl.Float64(),
+    "captured_pct": pl.Float64(),
 }
 
 
@@ -201,7 +200,12 @@ def module_table(trace: Trace) -> pl.DataFrame:
             }
         )
         .join(_layout(modules.outer, modules.name, modules.first_start), on="row")
-        .with_columns(avg_duration_ns=total / pl.col("occurrences"))
+        .with_columns(
+            avg_duration_ns=total / pl.col("occurrences"),
+            captured_pct=pl.when(on_device).then(
+                100 * pl.col("captured_ns") / pl.col("device_total_ns")
+            ),
+        )
         .sort("id")
         .select(pl.col(name).cast(dtype) for name, dtype in SCHEMA.items())
     )
@@ -312,6 +316,7 @@ def _values(trace: Trace) -> dict[str, Ints]:
         "host_self_ns": times.host_self,
         "device_total_ns": times.device_total,
         "device_self_ns": times.device_self,
+        "captured_ns": times.captured_total,
         "device_with_operators_ns": times.device_self
         + sums_by(caller, times.device_total[operators], len(forest)),
         "backward_host_ns": backward(times.host_total),

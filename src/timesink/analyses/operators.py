@@ -26,6 +26,7 @@ from timesink.analyses.forest import (
     nested_calls,
     outermost,
 )
+from timesink.analyses.graphs import captured_rows
 from timesink.analyses.links import Links, link_launches
 from timesink.analyses.names import has_tensor_cores, is_eligible, tensor_core_use, without_address
 from timesink.model import intervals
@@ -51,6 +52,9 @@ class NodeTimes(msgspec.Struct, frozen=True, eq=False):
     """The part of `device_self` that is kernels."""
     tensor_core_self: Ints
     tensor_core_total: Ints
+    captured_self: Ints
+    """The part of `device_self` whose call comes from a capture."""
+    captured_total: Ints
     eligible: Flags
     """Whether the call, or one it made, could use tensor cores."""
     eligible_by_name: Flags
@@ -67,6 +71,7 @@ def node_times(trace: Trace) -> NodeTimes:
     durations = device["dur_ns"].to_numpy()
     device_self = _launched_time(forest, links, durations, busy)
     tensor_self = _launched_time(forest, links, durations, tensor)
+    captured_self = _launched_time(forest, links, durations, busy & captured_rows(trace))
     by_name = forest.named(is_eligible) & has_tensor_cores(trace)
     return NodeTimes(
         host_total=forest.end - forest.start,
@@ -76,6 +81,8 @@ def node_times(trace: Trace) -> NodeTimes:
         kernel_self=_launched_time(forest, links, durations, kernels),
         tensor_core_self=tensor_self,
         tensor_core_total=forest.subtree_sum(tensor_self),
+        captured_self=captured_self,
+        captured_total=forest.subtree_sum(captured_self),
         eligible=forest.subtree_sum((by_name | (tensor_self > 0)).astype(np.int64)) > 0,
         eligible_by_name=by_name,
     )
@@ -214,9 +221,10 @@ def call_stacks(trace: Trace) -> pl.Series:
         return frames.recorded
     stack = np.full(len(frames.recorded), len(frames.texts))
     stack[frames.row] = frames.place
-    texts = pl.Series([*frames.texts, None], dtype=pl.String)
-    recorded = frames.recorded.cast(pl.String)
-    return texts.gather(pl.Series(stack)).fill_null(recorded).alias("call_stack")
+    # As categories: a text of a hundred frames stands on many rows.
+    texts = pl.Series([*frames.texts, None], dtype=pl.Categorical)
+    around = texts.gather(pl.Series(stack))
+    return around.zip_with(around.is_not_null(), frames.recorded).alias("call_stack")
 
 
 def with_call_stacks(trace: Trace) -> Trace:
@@ -270,6 +278,9 @@ def operator_table(
             for of, rows in (("self", slice(None)), ("total", totals))
             for values in (getattr(times, f"{time}_{of}"),)
         ),
+        pl.Series(
+            "captured_ns", sums_by(group[totals], times.captured_total[nodes][totals], count)
+        ),
         pl.Series("tensor_core_eligible", times.eligible[first]),
         pl.Series("has_call_stack", sums_by(group, has_stack, count) > 0),
         pl.Series("finished", finished),
@@ -281,8 +292,10 @@ def operator_table(
         .with_columns(
             _ratio("tensor_core_self_ns", "device_self_ns").alias("tensor_core_self_ratio"),
             _ratio("tensor_core_total_ns", "device_total_ns").alias("tensor_core_total_ratio"),
+            (100 * _ratio("captured_ns", "device_total_ns")).alias("captured_pct"),
             pl.int_range(pl.len()).alias("first_place"),
         )
+        .drop("captured_ns")
         .sort(order, descending=True, maintain_order=True)
     )
 
@@ -321,17 +334,21 @@ def _ratio(part: str, total: str) -> pl.Expr:
 
 NO_CALLER = "outside of every call"
 NO_LAUNCH = "launch not in trace"
+FROM_CAPTURE = "from capture"
+"""What stands beside names that were not recorded where they are said."""
 
 
 def launch_sites(trace: Trace) -> pl.DataFrame:
     """Device work by where it was launched from; all of it, so that the rows add up."""
     forest, links = call_forest(trace), link_launches(trace)
     device = device_columns(trace)
-    names = [*ROLE_NAMES, NO_CALLER, NO_LAUNCH]
+    names = [*ROLE_NAMES, NO_CALLER, NO_LAUNCH, *(f"{role}, {FROM_CAPTURE}" for role in ROLE_NAMES)]
     site = np.full(device.height, len(ROLE_NAMES), dtype=np.int64)
     inside = links.node >= 0
     site[inside] = forest.role[links.node[inside]]
     site[links.call_row < 0] = len(ROLE_NAMES) + 1
+    captured = captured_rows(trace) & inside
+    site[captured] += len(ROLE_NAMES) + 2
     return (
         device.select("kind", "dur_ns")
         .with_columns(site=pl.Series(names, dtype=pl.String).gather(pl.Series(site)))

@@ -74,9 +74,10 @@ NO_SHAPES_RECORDED = Absent(
     "no kernels of operators with shapes were recorded",
     "record the device and shapes: timesink record --with shapes -- CMD, or record_shapes=True",
 )
+NO_GRAPHS = Absent("no graph was replayed")
 NO_SHAPES_IN_GRAPHS = Absent(
     "most kernels were launched by graphs, so their operators are not known",
-    "record a run without graphs to see the efficiency of operators",
+    "name the captures of the graphs with --capture, or an eager run with --names-from",
 )
 NO_SHAPES_LINKED = Absent(
     "shapes were recorded, but no kernel is linked to an operator with shapes",

@@ -187,7 +187,17 @@ def add_input(parser: argparse.ArgumentParser) -> None:
     what = "a trace file, a folder with one trace or one per rank, a quoted pattern, or a URL"
     add_option(parser, "path PATH", what, completed="file")
     add_choice(parser)
+    add_captures(parser)
     add_reading(parser)
+
+
+def add_captures(parser: argparse.ArgumentParser) -> None:
+    """Where names of replayed work come from."""
+    group = parser.add_argument_group("names of work that graphs replay")
+    captures = "captures of the graphs: a trace, a folder of them, or *.captures.json"
+    add_option(group, "--capture PATH", captures, completed="file")
+    eager = "recording of the same program, run eagerly"
+    add_option(group, "--names-from PATH", eager, completed="file")
 
 
 def add_choice(parser: argparse.ArgumentParser) -> None:
@@ -313,6 +323,9 @@ def input_from(options: argparse.Namespace, path: str | None = None) -> Input:
     from timesink.sources.discovery import Input  # noqa: PLC0415 - --help should not wait for it
 
     choice = {name: getattr(options, name) for name in CHOICE}
+    for argument, name in (("captures", "capture"), ("names_from", "names_from")):
+        named = getattr(options, name, None)
+        choice[argument] = None if named is None else Path(named)
     return Input(options.path if path is None else path, **choice)
 
 

@@ -136,17 +136,15 @@ def _amounts(role: Process, cycles: Ints) -> dict[str, Ints]:
     if role.program is None:
         work = once.filter(~on_host)
         return amounts | ({"device_ns": _sums(work, "dur_ns", cycles)} if work.height else {})
-    sites = role.program.sites.select("site", "parent", "sort")
-    graphs = sites.filter(pl.col("sort") == RUNTIME)["site"]
-    # Calls of the runtime in a program replay graphs: what is in these has no launch of its own.
-    launched = pl.col("sort").is_in([KERNEL, COPY]) & ~pl.col("parent").is_in(graphs.implode())
+    sites = role.program.sites.select("site", "sort")
     rows = role.program.counts.join(sites, on="site")
     work = rows.filter(pl.col("sort").is_in([KERNEL, COPY]))
     if work.height:
         amounts["device_ns"] = _sums(work, "device_ns", cycles)
-        amounts["launches"] = _sums(
-            rows.filter(launched | (pl.col("sort") == RUNTIME)), "calls", cycles
-        )
+        # Calls of the runtime in a program replay graphs: what these replay has no launch itself.
+        launches = rows.filter(pl.col("sort").is_in([KERNEL, COPY, RUNTIME]))
+        launches = launches.with_columns(calls=pl.col("calls") - pl.col("replayed"))
+        amounts["launches"] = _sums(launches, "calls", cycles)
         amounts["copied_bytes"] = _sums(work.filter(pl.col("sort") == COPY), "bytes", cycles)
     return amounts
 

@@ -17,6 +17,7 @@ from timesink.errors import UnreadableError
 from timesink.formats.small_files import small_content
 from timesink.formats.stored_names import DESCRIPTION, SCHEMA_VERSION, is_folder
 from timesink.formats.written_files import written_aside
+from timesink.model.graph_facts import CaptureFailure, CaptureUse, GraphFacts
 from timesink.model.health import RULES, HealthEntry
 from timesink.model.recorded_run import recorded_run
 from timesink.model.schema import TABLES
@@ -138,12 +139,21 @@ def _scan_table(folder: Path, name: str, *, hold_open: bool) -> pl.LazyFrame:
 
 
 def _metadata(fields: dict[str, Any]) -> Metadata:
-    distributed, run = fields["distributed"], fields.get("run")
+    distributed, run, graphs = fields["distributed"], fields.get("run"), fields.get("graphs")
     return Metadata(
         **{
             **fields,
             "devices": tuple(Device(**device) for device in fields["devices"]),
             "distributed": Distributed(**{**distributed, "groups": tuple(distributed["groups"])}),
             "run": None if run is None else recorded_run(run)[0],
+            "graphs": None if graphs is None else _graph_facts(graphs),
         }
+    )
+
+
+def _graph_facts(fields: dict[str, Any]) -> GraphFacts:
+    return GraphFacts(
+        tuple(CaptureUse(**use) for use in fields["captures"]),
+        tuple(CaptureFailure(**failure) for failure in fields["failures"]),
+        tuple(map(int, fields["of_replay"])),
     )

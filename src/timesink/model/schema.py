@@ -44,7 +44,12 @@ HOST_KINDS = (
     "trace",
     "instant",
     "other",
+    "captured_operator",
+    "captured_module",
+    "captured_annotation",
 )
+"""The last three are calls that were made when a graph was captured, at each replay of it."""
+CAPTURED_KINDS = HOST_KINDS[-3:]
 MODULE_PREFIX, LINE_PREFIX = "nn.Module: ", "called at "
 """How names begin of modules, and of ranges that say which line of the program makes a call."""
 DEVICE_KINDS = (

@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from timesink.model.graph_facts import GraphFacts
 from timesink.model.health import HealthEntry
 from timesink.model.recorded_run import RecordedRun
 from timesink.model.schema import TABLES
@@ -70,6 +71,8 @@ class Metadata:
     """Remaining top-level fields, as recorded."""
     run: RecordedRun | None = None
     """What the recorder says about the run, where it left `run.json` beside the trace."""
+    graphs: GraphFacts | None = None
+    """What captures beside the trace say; None where there are none."""
 
 
 def why_no_calls(trace: Trace) -> str:

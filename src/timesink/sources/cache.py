@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from timesink.model.trace import Trace
 
 
-READER_VERSION = 6
+READER_VERSION = 7
 """Raised whenever a reader gives another result for the same bytes."""
 _SETTLED_NS = 2_000_000_000
 """A file changed more recently than this may change again within the clock's resolution."""
@@ -143,14 +143,16 @@ class Cache:
     def holds(self, key: str) -> bool:
         return bool(key) and is_folder(self.folder(key))
 
-    def key(self, files: Iterable[Path]) -> str:
-        """Key of files: their content and the versions that shape the result."""
+    def key(self, files: Iterable[Path], *words: str) -> str:
+        """Key of files: their content, words on them, and the versions that shape the result."""
         digest = hashlib.blake2b(digest_size=16)
         digest.update(f"{SCHEMA_VERSION}.{READER_VERSION}".encode())
         for file in files:
             # The name counts: ranks and workers may come from it.
             digest.update(b"\0" + os.fsencode(file.name) + b"\0")
             digest.update(self._content_hash(file))
+        for word in words:
+            digest.update(b"\0\0" + os.fsencode(word))
         return digest.hexdigest()
 
     def entries(self) -> list[Entry]:

@@ -37,6 +37,7 @@ from timesink.model.vendors import PARSED_FOLDERS
 from timesink.recorder.folder import CONTROL_FOLDER
 from timesink.recorder.processes import safe_text
 from timesink.sources.ab_folder import refuse_ab
+from timesink.sources.captures import CaptureFile, named_captures
 from timesink.sources.places import (
     Place,
     display_place,
@@ -545,6 +546,10 @@ class Input:
     worker: str | None = None
     span: int | None = None
     rank: int | None = None
+    captures: Path | None = None
+    """A file or folder that says what its graphs hold, instead of what lies beside it."""
+    names_from: Path | None = None
+    """A recording of the same program run eagerly, that names what its graphs replay."""
 
     @cached_property
     def place(self) -> Place:
@@ -576,7 +581,21 @@ class Input:
         )
         if not fitting:
             raise UnreadableError.none_fits(self.label, distinct_labels(self.every_recording))
-        return fitting
+        if self.captures is None and self.names_from is None:
+            return fitting
+        return [replace(item, captures=self._captures_of(item)) for item in fitting]
+
+    def _captures_of(self, recording: Recording) -> tuple[CaptureFile, ...]:
+        """What the user named, for one of the recordings."""
+        rank = stated_rank(recording) if len(self.every_recording) > 1 else None
+        files = [] if self.captures is None else named_captures(self.captures, rank)
+        if self.names_from is not None:
+            files += [
+                CaptureFile(eager.path, is_eager=True)
+                for eager in choose_recording(find_recordings(self.names_from), rank=rank)
+                if eager.remote is None
+            ]
+        return tuple(files)
 
     @cached_property
     def recording(self) -> Recording:
@@ -607,6 +626,7 @@ class Input:
             return
         if isinstance(place, Path) and place.is_file():
             yield place
+        yield from filter(None, (self.captures, self.names_from))
         with suppress(TimesinkError, OSError):
             for recording in self.every_recording:
                 yield recording.path

@@ -28,8 +28,9 @@ from timesink.formats.source_file import open_source
 from timesink.formats.stored_names import is_folder
 from timesink.runtime.workers import Workers, usable_cores
 from timesink.sources.cache import Cache, return_free_memory, save_in_background, wait_until_saved
+from timesink.sources.captures import CaptureFile
 from timesink.sources.discovery import Input, input_of
-from timesink.sources.recordings import Recording
+from timesink.sources.recordings import Recording, recording_of
 from timesink.sources.remote import on_this_machine, remote_key
 from timesink.sources.sidecars import sidecars_of
 
@@ -119,7 +120,8 @@ def open_recording(
     """
     if store is None:
         with on_this_machine(recording, progress) as path:
-            read = _read(path, ReadOptions(jobs, progress, brief=brief))
+            how = ReadOptions(jobs, progress, brief=brief)
+            read = _read(path, recording, how, cache=False)
             read = _without_folder(read, path, recording)
         return _as_recorded(read, recording)
     key = key_of(recording, store)
@@ -141,11 +143,12 @@ def _read_and_keep(
     """Read a recording and keep it in the store; the key is empty where it is not kept."""
     with on_this_machine(recording, how.progress) as path:
         # What has no version is known by its content.
-        key = key or _key_of_files(path, store)
+        key = key or _key_of_files(path, recording, store)
         cached_trace = None if recording.remote is None else store.load(key)
         if cached_trace is not None:
             return key, cached_trace
-        trace = _without_folder(_read(path, how), path, recording)
+        read = _read(path, recording, how, cache=True)
+        trace = _without_folder(read, path, recording)
     # A file that changed while it was read is not what the key says.
     if not key or (recording.remote is None and key != key_of(recording, store)):
         return "", trace
@@ -164,17 +167,30 @@ def key_of(recording: Recording, store: Cache) -> str:
     That of a remote one needs no network, and is empty where its file system tells no versions.
     """
     if recording.remote is not None:
-        return remote_key(recording)
-    return _key_of_files(recording.path, store)
+        key = remote_key(recording)
+        return key and _with_named(key, recording, store)
+    return _key_of_files(recording.path, recording, store)
 
 
-def _key_of_files(path: Path, store: Cache) -> str:
+def _key_of_files(path: Path, recording: Recording, store: Cache) -> str:
     with contextlib.suppress(OSError):
-        return store.key([path, *sidecars_of(path).files])
+        beside = sidecars_of(path)
+        labels = [file.label for file in beside.captures]
+        return _with_named(store.key([path, *beside.files], *labels), recording, store)
     return ""
 
 
-def _read(path: Path, how: ReadOptions) -> Trace:
+def _with_named(key: str, recording: Recording, store: Cache) -> str:
+    """The key where captures were named; they may be read in two ways."""
+    if not recording.captures:
+        return key
+    with contextlib.suppress(OSError):
+        words = [f"{file.is_eager} {file.label}" for file in recording.captures]
+        return store.key([file.path for file in recording.captures], key, *words)
+    return ""
+
+
+def _read(path: Path, recording: Recording, how: ReadOptions, *, cache: bool) -> Trace:
     # Processes that decode a Chrome-format trace are started before anything else is loaded.
     crew = None
     source = open_source(path)
@@ -199,7 +215,22 @@ def _read(path: Path, how: ReadOptions) -> Trace:
         from timesink.sources.run_facts import with_snapshot  # noqa: PLC0415 - start-up time
 
         trace = with_snapshot(trace, beside.memory)
-    return trace if beside.counters is None else _with_counters(trace, beside.counters)
+    if beside.counters is not None:
+        trace = _with_counters(trace, beside.counters)
+    captures = recording.captures or beside.captures
+    return _with_captures(trace, captures, how, cache=cache) if captures else trace
+
+
+def _with_captures(
+    trace: Trace, files: Sequence[CaptureFile], how: ReadOptions, *, cache: bool
+) -> Trace:
+    """The trace with the names of what its graphs replay."""
+    from timesink.sources.captures import is_trace, with_captures  # noqa: PLC0415 - start-up time
+
+    recordings = [recording_of(file.path) for file in files if is_trace(file)]
+    opened = open_each(recordings, cache=cache, jobs=how.jobs) if recordings else ()
+    traces = [capture.trace or capture.error for capture in opened]
+    return with_captures(trace, files, traces)
 
 
 def _without_folder(trace: Trace, path: Path, recording: Recording) -> Trace:

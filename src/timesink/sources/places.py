@@ -10,6 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 from timesink.model.vendors import PARSED_FOLDERS
 from timesink.recorder.folder import CONTROL_FOLDER
+from timesink.sources.captures import FOLDER as CAPTURES_FOLDER
 
 # Places: a path, a pattern of paths, or a URL.
 
@@ -82,7 +83,10 @@ def password_in(url: str) -> str | None:
 
 
 def folders_below(path: Path) -> Iterator[Path]:
-    """A folder and every one below it, in the order of names; links are followed, none twice."""
+    """A folder and every one below it, in the order of names; links are followed, none twice.
+
+    Captures of graphs are no recordings of their own.
+    """
     seen: set[Path] = set()
     for folder, names, _ in os.walk(path, followlinks=True):
         # What a profiler made of its data is read, not the data beside it.
@@ -93,7 +97,9 @@ def folders_below(path: Path) -> Iterator[Path]:
             for word in row.raw_folders
         )
         names[:] = sorted(
-            name for name in names if name != CONTROL_FOLDER and not (raw and name.startswith(raw))
+            name
+            for name in set(names) - {CONTROL_FOLDER, CAPTURES_FOLDER}
+            if not (raw and name.startswith(raw))
         )
         real = Path(folder).resolve()
         if real in seen:

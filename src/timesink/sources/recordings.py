@@ -17,6 +17,7 @@ from timesink.formats.file_names import (
 )
 from timesink.model.vendors import PARSED_FOLDERS
 from timesink.recorder.processes import safe_text
+from timesink.sources.captures import CaptureFile
 from timesink.sources.places import without_password
 
 # One file of a run.
@@ -50,6 +51,8 @@ class Recording(msgspec.Struct, frozen=True):
     remote: RemoteFile | None = None
     beside: tuple[RemoteFile, ...] = ()
     """Remote files that may belong to a remote trace: counters, what the recorder says."""
+    captures: tuple[CaptureFile, ...] = ()
+    """What a user named that says what its graphs hold, instead of what lies beside it."""
 
     @property
     def label(self) -> str:

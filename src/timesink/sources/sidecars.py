@@ -10,12 +10,14 @@ import msgspec
 
 from timesink.errors import UnreadableError
 from timesink.formats.chrome.container import looks_like_events
-from timesink.formats.file_names import rank_in_name
+from timesink.formats.file_names import rank_in_name, stem_of
 from timesink.formats.memory_snapshot.signature import sniff as sniff_snapshot
 from timesink.formats.nsys_parquet import is_table_of_folder
 from timesink.formats.small_files import DamagedError, read_small_json
 from timesink.formats.source_file import open_source
 from timesink.model.recorded_run import SCHEMA, RecordedRun, recorded_run
+from timesink.sources.captures import ENDING as CAPTURES_ENDING
+from timesink.sources.captures import CaptureFile, captures_beside
 
 # `run.json` beside a trace: found and read without anything heavy, as it is asked for early.
 
@@ -230,12 +232,14 @@ class Sidecars(msgspec.Struct, frozen=True):
     memory: Path | None = None
     tables: tuple[Path, ...] = ()
     """Further tables of a recording that is a folder of them."""
+    captures: tuple[CaptureFile, ...] = ()
 
     @property
     def files(self) -> list[Path]:
         """All of them that are there."""
         run = None if self.run is None else self.run.path
-        beside = (self.counters, self.topology, run, self.memory)
+        captures = (file.path for file in self.captures)
+        beside = (self.counters, self.topology, run, self.memory, *captures)
         return [*(file for file in beside if file is not None), *self.tables]
 
 
@@ -246,8 +250,13 @@ def sidecars_of(path: Path) -> Sidecars:
     if is_table_of_folder(path.name):
         others = (file for file in path.parent.glob("*.parquet") if file != path)
         tables = tuple(sorted(file for file in others if is_table_of_folder(file.name)))
-    counters, topology = _counters_beside(path, run), find_topology(path)
-    return Sidecars(counters, topology, run, find_memory(path, run), tables)
+    captures = tuple(captures_beside(path))
+    counters, topology, memory = (
+        _counters_beside(path, run),
+        find_topology(path),
+        find_memory(path, run),
+    )
+    return Sidecars(counters, topology, run, memory, tables, captures)
 
 
 def find_memory(path: Path, run: RunFile | None) -> Path | None:
@@ -287,7 +296,8 @@ def belongs_beside(name: str, trace: str, *, shared: bool) -> bool:
     """
     common = ("counters.csv", RUN_FILE) if shared else ()
     own = (*_own_counters(trace), *_names_beside(trace, "memory.pickle"))
-    return _PACKED.sub("", name) in (*own, *common, _TOPOLOGY)
+    captures = f"{stem_of(trace)}{CAPTURES_ENDING}"
+    return _PACKED.sub("", name) in (*own, *common, _TOPOLOGY, captures)
 
 
 def _first_beside(path: Path, *names: str) -> Path | None:

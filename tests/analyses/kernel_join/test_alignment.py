@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from timesink.analyses.kernels import join_alignment as alignment
-from timesink.analyses.kernels.join_alignment import common_subsequence
+from timesink.model import alignment
+from timesink.model.alignment import common_subsequence
 
 Numbers = NDArray[np.int64]
 

@@ -8,13 +8,9 @@ import polars as pl
 import timesink
 from timesink.analyses.kernels.calls import kernel_calls
 from timesink.analyses.kernels.join import join_calls, numbered_launches
-from timesink.analyses.kernels.join_alignment import (
-    Launches,
-    common_subsequence,
-    find_period,
-    windows_of,
-)
+from timesink.analyses.kernels.join_alignment import Launches, find_period, windows_of
 from timesink.analyses.kernels.join_search import place_by_count, place_launches
+from timesink.model.alignment import common_subsequence
 
 
 def test_common_subsequence() -> None:

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from timelines import patient
-from timesink.analyses.forest import pre_order
 from timesink.analyses.timeline.lanes import stack_rows
+from timesink.model.nested_calls import pre_order
 
 spans = st.lists(
     st.tuples(st.integers(0, 1), st.integers(0, 30), st.integers(0, 12)), min_size=1, max_size=14

@@ -11,7 +11,7 @@ import pytest
 import timesink
 from builders import Event, kernel, operator, runtime, step
 from cases import read
-from timesink.analyses.forest import call_forest, enclosing_calls
+from timesink.analyses.forest import call_forest
 from timesink.analyses.work.calls import (
     LIKE,
     MODELLED,
@@ -20,6 +20,7 @@ from timesink.analyses.work.calls import (
     modelled_calls,
     run_facts,
 )
+from timesink.model.nested_calls import enclosing_calls
 
 PRODUCT = {
     "Input Dims": [[4096, 4096], [4096, 4096]],

@@ -30,11 +30,12 @@ from timesink.analyses.columns import (
     start_and_end,
 )
 from timesink.analyses.cycles.spans import Cycles, host_spans
-from timesink.analyses.forest import nest_calls, pre_order
+from timesink.analyses.forest import nest_calls
 from timesink.analyses.links import link_launches
 from timesink.model import intervals
 from timesink.model.arrays import exclusive_cumsum, ragged_ranges, sums_by
 from timesink.model.intervals import Flags, IntervalSet, Ints
+from timesink.model.nested_calls import pre_order
 from timesink.model.trace import Trace
 from timesink.recorder.folder import CUT_MARK
 

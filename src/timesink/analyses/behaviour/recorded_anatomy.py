@@ -48,15 +48,7 @@ from timesink.analyses.behaviour.functions import functions_of
 from timesink.analyses.behaviour.untraced import is_mark
 from timesink.analyses.columns import device_columns, event_ranges, host_columns, host_names
 from timesink.analyses.cycles.spans import Cycles, has_host_spans
-from timesink.analyses.forest import (
-    CallForest,
-    Nodes,
-    call_forest,
-    enclosing_calls,
-    nest_calls,
-    outermost,
-    pre_order,
-)
+from timesink.analyses.forest import CallForest, call_forest, nest_calls, outermost
 from timesink.analyses.links import link_launches
 from timesink.analyses.modules import find_modules, is_module_call, link_backward
 from timesink.analyses.names import without_address
@@ -64,6 +56,7 @@ from timesink.analyses.operators import node_times
 from timesink.model import intervals
 from timesink.model.arrays import run_places, run_starts
 from timesink.model.intervals import Flags, Ints
+from timesink.model.nested_calls import Nodes, enclosing_calls, pre_order
 from timesink.model.trace import Trace
 
 _NONE = -1

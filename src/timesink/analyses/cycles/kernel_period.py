@@ -14,10 +14,10 @@ from msgspec import structs
 
 from timesink.analyses.cycles.kernel_sequence import KernelSequence, kernel_sequences
 from timesink.analyses.cycles.spans import Candidate, Cycles, period_ns, spans_of
-from timesink.analyses.kernels.join_alignment import common_lengths
 from timesink.analyses.names import short_kernel_name
 from timesink.analyses.thresholds import KernelPeriodLimits, SpansLimits
 from timesink.model import units
+from timesink.model.alignment import common_lengths
 from timesink.model.arrays import densify
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.trace import Trace

@@ -23,11 +23,12 @@ from timesink.analyses.cycles.marks import (
     type_of_name,
 )
 from timesink.analyses.cycles.spans import Candidate, Cycles, Timed, best_first, period_ns, spans_of
-from timesink.analyses.forest import NestedCalls, Nodes, descendant_mask, nested_calls
+from timesink.analyses.forest import NestedCalls, descendant_mask, nested_calls
 from timesink.analyses.thresholds import PythonCallsLimits, SpansLimits
 from timesink.model import intervals, units
 from timesink.model.arrays import prefix_sums
 from timesink.model.intervals import Flags, Ints, union_starts
+from timesink.model.nested_calls import Nodes
 from timesink.model.trace import Trace
 
 _NOT_AN_ANCHOR = re.compile(

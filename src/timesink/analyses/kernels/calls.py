@@ -21,15 +21,7 @@ from timesink.analyses.columns import (
     start_and_end,
     values_at,
 )
-from timesink.analyses.forest import (
-    DATA_LOADER,
-    OPERATOR,
-    OPTIMIZER,
-    CallForest,
-    Nodes,
-    call_forest,
-    enclosing_calls,
-)
+from timesink.analyses.forest import DATA_LOADER, OPERATOR, OPTIMIZER, CallForest, call_forest
 from timesink.analyses.kernels.families import Families, load_families
 from timesink.analyses.kernels.table import SHAPE, kernel_rows, known_occupancy
 from timesink.analyses.links import link_launches
@@ -38,6 +30,7 @@ from timesink.analyses.names import short_name
 from timesink.analyses.steps import find_steps, step_at
 from timesink.errors import UsageError
 from timesink.model.intervals import Flags, Ints
+from timesink.model.nested_calls import Nodes, enclosing_calls
 from timesink.model.schema import KERNEL_CALLS
 from timesink.model.trace import Metadata, Trace
 from timesink.model.units import ordinal

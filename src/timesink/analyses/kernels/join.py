@@ -19,7 +19,6 @@ from timesink.analyses.kernels.families import OTHER
 from timesink.analyses.kernels.join_alignment import (
     Launches,
     TimelineWindow,
-    common_subsequence,
     fill_by_name,
     fill_by_order,
     windows_of,
@@ -27,6 +26,7 @@ from timesink.analyses.kernels.join_alignment import (
 from timesink.analyses.kernels.join_search import Placed, place_by_count, place_launches
 from timesink.analyses.kernels.table import SHAPE
 from timesink.analyses.names import cut_name, kernel_name, short_name, template_arguments
+from timesink.model.alignment import common_subsequence
 from timesink.model.arrays import prefix_sums, true_runs
 from timesink.model.intervals import Flags, Ints
 from timesink.model.units import count, count_noun, share

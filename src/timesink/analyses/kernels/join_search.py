@@ -14,7 +14,8 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from timesink.analyses.kernels.join_alignment import Launches, common_head
+from timesink.analyses.kernels.join_alignment import Launches
+from timesink.model.alignment import common_head
 from timesink.model.intervals import Flags, Floats, Ints
 
 _MET = 1 << 12

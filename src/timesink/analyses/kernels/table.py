@@ -13,6 +13,7 @@ from timesink.analyses.columns import (
     memoize_per_trace,
 )
 from timesink.analyses.forest import call_forest
+from timesink.analyses.graphs import captured_rows
 from timesink.analyses.links import link_launches
 from timesink.analyses.names import (
     has_tensor_cores,
@@ -107,7 +108,7 @@ def kernel_groups(trace: Trace, *, zeros: bool = False) -> pl.DataFrame:
     by_task = trace.metadata.vendor in _TASK_TOPOLOGY
     recorded = _task_properties(trace) if by_task else _kernels(trace).select(GEOMETRY)
     properties = recorded.collect()
-    keys = ["name", "operator", "launched", *properties.columns]
+    keys = ["name", "operator", "launched", "captured", *properties.columns]
     launches = kernel_launches(trace, zeros=zeros).hstack(properties).hstack(_origin(trace))
     first_rank = pl.col("rank").min()
     first_call = pl.col("call_start").filter(pl.col("rank") == first_rank).min()
@@ -130,7 +131,7 @@ def kernel_groups(trace: Trace, *, zeros: bool = False) -> pl.DataFrame:
             descending=[True, *[False] * (len(keys) + 1)],
         )
         .select(
-            *("name", "short_name", "operator", "launched", *properties.columns),
+            *("name", "short_name", "operator", "launched", "captured", *properties.columns),
             *("tensor_cores", "eligible", *MEASURES),
         )
     )
@@ -197,7 +198,9 @@ def _origin(trace: Trace) -> pl.DataFrame:
     rank[inside] = forest.post_order[node[inside]]
     start = np.zeros(len(rows), dtype=np.int64)
     start[launched] = host_columns(trace)["ts_ns"].to_numpy()[call[launched]]
-    return pl.DataFrame({"launched": launched, "rank": rank, "call_start": start}).with_columns(
+    columns = {"launched": launched, "rank": rank, "call_start": start}
+    captured = pl.Series("captured", captured_rows(trace)[rows])
+    return pl.DataFrame([*pl.DataFrame(columns), captured]).with_columns(
         operator=pl.when("launched").then(pl.Series(operator))
     )
 

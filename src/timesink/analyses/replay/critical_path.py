@@ -24,7 +24,8 @@ from timesink.analyses.columns import (
     memoize_per_trace,
     values_at,
 )
-from timesink.analyses.forest import call_forest, descendant_mask, enclosing_calls, interval_mask
+from timesink.analyses.forest import call_forest, descendant_mask, interval_mask
+from timesink.analyses.graphs import captured_rows
 from timesink.analyses.links import link_launches
 from timesink.analyses.modules import find_modules, is_module_call, link_backward
 from timesink.analyses.names import short_kernel_name
@@ -37,6 +38,7 @@ from timesink.model import intervals, vendors
 from timesink.model.arrays import is_run_start
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.launches import LAUNCH_KINDS
+from timesink.model.nested_calls import enclosing_calls
 from timesink.model.schema import DEVICE_KINDS
 from timesink.model.trace import Trace
 
@@ -247,7 +249,7 @@ PATH_SCHEMA: dict[str, pl.DataType] = {
 MODULE_SCHEMA: dict[str, pl.DataType] = {
     "module": pl.String(),
     **dict.fromkeys(("time_ns", "share_pct"), pl.Float64()),
-    **dict.fromkeys(("device_ns", "host_ns", "between_ns"), pl.Float64()),
+    **dict.fromkeys(("device_ns", "host_ns", "between_ns", "captured_pct"), pl.Float64()),
 }
 SLACK_SCHEMA: dict[str, pl.DataType] = {
     "kind": pl.String(),
@@ -378,12 +380,13 @@ def path_modules(subject: Trace | PlayedRun) -> pl.DataFrame:
     named = _module_paths(trace, _nodes(trace, pieces))
     time = pl.col("inside_ns")
     rows = (
-        pieces.select("kind", "inside_ns", module=named)
+        pieces.select("kind", "inside_ns", module=named, captured=_is_captured(trace, pieces))
         .group_by("module")
         .agg(
             time_ns=time.sum() / run.count,
             device_ns=time.filter(pl.col("kind").is_in(ON_DEVICE)).sum() / run.count,
             host_ns=time.filter(pl.col("kind").is_in(ON_HOST)).sum() / run.count,
+            captured_pct=100 * time.filter("captured").sum() / time.sum(),
         )
         .with_columns(
             between_ns=pl.col("time_ns") - pl.col("device_ns") - pl.col("host_ns"),
@@ -411,6 +414,12 @@ def _module_paths(trace: Trace, node: Ints) -> pl.Series:
     row = np.where(module >= 0, modules.row[np.minimum(place, len(modules.row) - 1)], -1)
     paths = pl.Series("module", [*modules.paths, _NO_MODULE], dtype=pl.String)
     return paths.gather(np.where(row >= 0, row, len(paths) - 1))
+
+
+def _is_captured(trace: Trace, pieces: pl.DataFrame) -> pl.Series:
+    """Whether the call of each piece comes from a capture."""
+    row = pieces["device_row"].to_numpy()
+    return pl.Series("captured", np.append(captured_rows(trace), False)[row])
 
 
 def _nodes(trace: Trace, pieces: pl.DataFrame) -> Ints:

@@ -26,12 +26,13 @@ from timesink.analyses.columns import (
     start_and_end,
 )
 from timesink.analyses.device_activities import Activities
-from timesink.analyses.forest import NestedCalls, Nodes, descendant_mask, nest_calls, pre_order
+from timesink.analyses.forest import NestedCalls, descendant_mask, nest_calls
 from timesink.analyses.thresholds import PointsLimits
 from timesink.model import intervals, vendors
 from timesink.model.arrays import run_starts, running_argmax
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.launches import LAUNCH_KINDS
+from timesink.model.nested_calls import Nodes, pre_order
 from timesink.model.trace import Trace
 
 

@@ -13,8 +13,10 @@ from msgspec.structs import replace
 from timesink.analyses import names
 from timesink.analyses.columns import device_kinds, device_names, host_kinds, memoize_per_trace
 from timesink.analyses.device_activities import device_activities
-from timesink.analyses.forest import descendant_mask
+from timesink.analyses.forest import call_forest, descendant_mask
+from timesink.analyses.graphs import captured_nodes
 from timesink.analyses.kernels.peaks import DevicePeaks, load_peaks
+from timesink.analyses.links import link_launches
 from timesink.analyses.replay.changes import AskedChange, name_filter
 from timesink.analyses.replay.graph import ReplayGraph
 from timesink.analyses.replay.play import Played, play, step_lengths, work_by_step
@@ -314,7 +316,21 @@ def _chosen_calls(scenario: Scenario, change: AskedChange, nothing: _Selection) 
         return replace(nothing, stretches=stretches, roots=roots)
     if sort == "call":
         return replace(nothing, stretches=stretches, waits=waits, roots=roots)
-    return _Selection(stretches, _launched_in(scenario, inside), waits, roots)
+    activities = _launched_in(scenario, inside) | _captured_in(scenario, change.pattern)
+    return _Selection(stretches, activities, waits, roots)
+
+
+def _captured_in(scenario: Scenario, pattern: str) -> Flags:
+    """Activities that a graph replays, of captured calls with such a name or of what they call."""
+    forest, work = call_forest(scenario.trace), scenario.graph.work
+    captured = captured_nodes(scenario.trace)
+    if not captured.any() or not len(work):
+        return np.zeros(len(work), dtype=np.bool_)
+    texts = [forest.names[code] for code in np.unique(forest.name[captured]).tolist()]
+    roots = forest.named(name_filter(pattern, texts)) & captured
+    inside = descendant_mask(np.flatnonzero(roots), forest.size)
+    node = link_launches(scenario.trace).node[work.row]
+    return np.asarray((node >= 0) & inside[node])
 
 
 def _outside_of_calls(points: HostPoints) -> Flags:

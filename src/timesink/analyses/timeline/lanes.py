@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from timesink.analyses.columns import Codes
-from timesink.analyses.forest import depth_when_nested, pre_order
 from timesink.analyses.timeline.levels import (
     MergedSlices,
     single,
@@ -22,6 +21,7 @@ from timesink.analyses.timeline.tracks import (
 )
 from timesink.model.arrays import prefix_sums, run_slices
 from timesink.model.intervals import Ints, partially_overlapping, union_starts
+from timesink.model.nested_calls import depth_when_nested, pre_order
 
 
 def stack_rows(track: Codes, start: Ints, end: Ints) -> Ints:

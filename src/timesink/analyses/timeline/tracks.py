@@ -14,13 +14,16 @@ import polars as pl
 from msgspec import structs
 
 from timesink.analyses import columns
+from timesink.model.captures import captured_spans
 from timesink.model.intervals import Flags, Ints
+from timesink.model.schema import CAPTURED_KINDS
 from timesink.model.trace import Trace
 from timesink.model.vendors import is_collective_kernel
 
 HOST, ANNOTATION, DEVICE = "host", "annotation", "device"
 COMMUNICATION, COUNTER, MEMORY = "communication", "counter", "memory"
 CURVES = (COUNTER, MEMORY)
+FROM_CAPTURE = "operators and modules, from capture"
 
 _DEVICES, _PROCESSES, _OTHER_TRACKS, _FRAMES, _SAMPLES = range(5)
 """Sections of the picture, from top to bottom: few rows of devices, then deep stacks of calls.
@@ -116,6 +119,11 @@ class Naming(msgspec.Struct, frozen=True):
         place = (_SLICES, use, pid, _natural(stream))
         order = Order(_DEVICES, 0, place, aside=not computes)
         return Track(kind, group, name, events=events, order=order)
+
+    def captured(self, device: int, events: int) -> Track:
+        """Operators and modules over what graphs replay on a device; above its streams."""
+        order = Order(_DEVICES, 0, (_SLICES, (False, False, False), "", (-1, "")))
+        return Track(ANNOTATION, self.device(device), FROM_CAPTURE, events=events, order=order)
 
     def curve(self, kind: str, place: str, name: str, unit: str) -> Track:
         """A counter or memory curve, with the others of its device."""
@@ -225,7 +233,26 @@ def host_side(trace: Trace, naming: Naming) -> Side:
         for number, lane in enumerate(lanes)
     ]
     label, labels = _labels(columns.host_names(trace), kinds)
-    return Side(host["ts_ns"].to_numpy(), host["dur_ns"].to_numpy(), label, labels, track, tracks)
+    side = Side(host["ts_ns"].to_numpy(), host["dur_ns"].to_numpy(), label, labels, track, tracks)
+    return _over_replays(side, trace, naming) if kinds.among(*CAPTURED_KINDS).any() else side
+
+
+def _over_replays(side: Side, trace: Trace, naming: Naming) -> Side:
+    """The side with captured calls on tracks beside the streams, while their work runs."""
+    columns_of_host = ("index", "kind", "captured_caller")
+    host = trace.lazy("host").select(columns_of_host).collect(engine="in-memory")
+    work = trace.lazy("device").select("ts_ns", "dur_ns", "captured_call")
+    spans = captured_spans(host, work.collect(engine="in-memory"))
+    start, dur, track = side.start.copy(), side.dur.copy(), np.array(side.track, dtype=np.int64)
+    track[columns.host_kinds(trace).among(*CAPTURED_KINDS)] = -1
+    start[spans.row], dur[spans.row] = spans.start, spans.end - spans.start
+    number = columns.device_numbers(trace)[spans.device_row]
+    tracks = list(side.tracks)
+    for device in np.unique(number).tolist():
+        mine = spans.row[number == device]
+        track[mine] = len(tracks)
+        tracks.append(naming.captured(device, len(mine)))
+    return structs.replace(side, start=start, dur=dur, track=track, tracks=tracks)
 
 
 def device_side(trace: Trace, naming: Naming) -> Side:

@@ -24,7 +24,8 @@ from timesink.analyses.columns import (
     start_and_end,
     union_length_by_group,
 )
-from timesink.analyses.forest import CallForest, Nodes, call_forest, enclosing_calls, levels
+from timesink.analyses.forest import CallForest, call_forest
+from timesink.analyses.graphs import captured_rows
 from timesink.analyses.kernels.table import SHAPE
 from timesink.analyses.links import link_launches, origin_rows
 from timesink.analyses.modules import ACCUMULATE
@@ -41,6 +42,7 @@ from timesink.analyses.work.arguments import (
 )
 from timesink.analyses.work.formulas import FormulaRegistry, Work, formula_of, work_of
 from timesink.model.intervals import Flags, Ints
+from timesink.model.nested_calls import Nodes, enclosing_calls, levels
 from timesink.model.schema import KERNEL_KINDS
 from timesink.model.trace import Trace
 
@@ -142,6 +144,7 @@ def modelled_calls(trace: Trace, user_formulas: FormulaRegistry | None = None) -
             "set": set_of,
             "step": step[first],
             "device": number[first],
+            "captured": captured_rows(trace)[rows[first]],
             "union_ns": union_length_by_group(place, start[owned], end[owned], len(keys)),
             "recomputed": _is_recomputed(trace, forest, node, _shapes(sets)[set_of]),
             "recorded_flop": trace.lazy("host").select("flop").collect()["flop"][forest.row[node]]
@@ -170,6 +173,7 @@ def modelled_calls(trace: Trace, user_formulas: FormulaRegistry | None = None) -
             "device": number,
             "step": step,
             "known": why,
+            "captured": captured_rows(trace)[rows],
             "is_kernel": device["kind"].is_in(KERNEL_KINDS).to_numpy()[rows],
             "communicates": (device["kind"] == "collective").to_numpy()[rows],
             "code": codes[rows],

@@ -79,6 +79,7 @@ SCHEMA: dict[str, pl.DataType] = {
     **dict.fromkeys(("tb_per_s", "median_tb_per_s", "spread_tb_per_s"), pl.Float64()),
     **_ROOF,
     "assumed": pl.String(),
+    "captured_pct": pl.Float64(),
 }
 GROUP_SCHEMA: dict[str, pl.DataType] = {
     "name": pl.String(),
@@ -86,6 +87,7 @@ GROUP_SCHEMA: dict[str, pl.DataType] = {
     **dict.fromkeys(("step_ns", "modelled_pct"), pl.Float64()),
     **dict.fromkeys(("gflop", "mib", "flop_per_byte", "tflops", "tb_per_s"), pl.Float64()),
     **_ROOF,
+    "captured_pct": pl.Float64(),
 }
 _SHORTEST, _LONGEST_START_NS = 0.01, 2_000.0
 _GIGA, _TERA, _MEBI = 1e9, 1e12, float(2**20)
@@ -338,6 +340,7 @@ def operator_efficiency(subject: Trace | Efficiency) -> pl.DataFrame:
                 for at, name in _HEADROOM.items()
             ),
             pl.col("assumed").first(),
+            _captured_pct(time),
         )
         .with_columns(
             pl.when(pl.col("roof_pct").is_not_null() & (pl.col("family") != COLLECTIVE))
@@ -348,6 +351,12 @@ def operator_efficiency(subject: Trace | Efficiency) -> pl.DataFrame:
         .sort("headroom_ns", "device_ns", descending=True, nulls_last=True, maintain_order=True)
     )
     return rows.select(pl.col(name).cast(dtype) for name, dtype in SCHEMA.items())
+
+
+def _captured_pct(time: pl.Expr) -> pl.Expr:
+    """The part of the time whose call comes from a capture."""
+    captured = time.filter(pl.col("captured")).sum()
+    return _ratio(100 * captured, time.sum()).alias("captured_pct")
 
 
 def _rates(amount: str, name: str) -> list[pl.Expr]:
@@ -443,6 +452,7 @@ def _groups(call_efficiency: Efficiency, keys: pl.Series) -> pl.DataFrame:
         .group_by("name", maintain_order=True)
         .agg(
             pl.len().alias("calls"),
+            _captured_pct(time),
             (time.sum() / call_efficiency.device_steps).alias("step_ns"),
             (100 * modelled / time.sum().clip(1)).alias("modelled_pct"),
             (flop / call_efficiency.device_steps / _GIGA).alias("gflop"),

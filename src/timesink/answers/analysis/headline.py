@@ -34,6 +34,7 @@ from timesink.analyses.work.efficiency import (
     operator_efficiency,
 )
 from timesink.analyses.work.steps import MATRIX, MEMORY, VECTOR, StepEfficiency
+from timesink.answers.analysis.graphs import named_share
 from timesink.answers.analysis.untimed_headlines import log_headline, memory_headline
 from timesink.model import units
 from timesink.model.data_files import csv_rows
@@ -449,6 +450,7 @@ def notes_of(efficiency: Efficiency) -> Iterator[str]:
         if why in _WHY and ns > _MIN_NAMED * total
     ]
     yield line + (f"; of the rest {', '.join(missing_parts)}" if missing_parts else "")
+    yield from named_share(efficiency.trace)
     unknown = _largest_unknown(efficiency)
     if unknown:
         yield f"mostly not modelled: {unknown}"
@@ -491,7 +493,7 @@ _LINKS = "keep the ids that link launches to device work (correlation, External 
 _TRY = {
     NO_FORMULA: "--formulas FILE says what operators of your own do",
     NO_SHAPES: "record shapes: record_shapes=True",
-    NO_CALL: "graphs hide their operators: record without them",
+    NO_CALL: "name the captures of the graphs with --capture, or an eager run with --names-from",
 }
 
 

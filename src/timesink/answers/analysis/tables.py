@@ -18,6 +18,7 @@ from timesink.analyses.memory_curve import (
 )
 from timesink.analyses.ranks.rank_set import RankSet
 from timesink.analyses.work.efficiency import Efficiency
+from timesink.answers.analysis.graphs import capture_note, has_capture
 from timesink.answers.analysis.report import BOTH_CLOCKS, RECORDED, Analysis, whole_of
 from timesink.answers.analysis.sections import CURVE_POINTS, absence
 from timesink.answers.tables import ViewTable, sentence
@@ -196,15 +197,26 @@ _BY_OPERATORS = "operator"
 def operators_section(run: Analysed) -> SectionResult:
     """The table of operators; work that others launched is told where there is any."""
     sites = run.analysis.table("launch-sites")
+    note = capture_note(run.trace)
     operators = run.table("operators")
     tables = [operators]
     if run.brief:
-        tables = [replace(operators, rest=_not_by_operators(run.analysis))]
+        # Of graphs without names one sentence says enough.
+        unlaunched = _not_by_operators(run.analysis) if has_capture(run.trace) else ""
+        rest = "; ".join(filter(None, (unlaunched, note)))
+        tables = [replace(operators, rest=rest)]
     elif sites["site"].to_list() not in ([], [_BY_OPERATORS]):
         tables.append(run.table("launch-sites"))
     if not any(table.rows for table in tables):
         return Empty("operators", "Operators", NO_OPERATORS)
-    return blocks.Section("operators", "Operators", tuple(table for table in tables if table.rows))
+    # Pages say it above the tables, text below the one that it has.
+    lead = "" if run.brief else _as_sentence(note)
+    telling = tuple(table for table in tables if table.rows)
+    return blocks.Section("operators", "Operators", telling, lead)
+
+
+def _as_sentence(note: str) -> str:
+    return f"{note[0].upper()}{note[1:]}." if note else ""
 
 
 def _not_by_operators(analysis: Analysis) -> str:
@@ -239,10 +251,12 @@ def modules_section(run: Analysed) -> SectionResult:
     if run.brief:
         time = "device_total_ns" if frame["device_total_ns"].sum() else "host_total_ns"
         ordered = frame.sort(time, descending=True, maintain_order=True)
-        return blocks.Section("modules", "Modules", (run.table("modules", ordered),))
+        table = replace(run.table("modules", ordered), rest=capture_note(run.trace))
+        return blocks.Section("modules", "Modules", (table,))
     side = "device" if frame["device_total_ns"].sum() else "host"
     tree = icicle(frame, "modules", side)
     lead = _left_out(frame, tree, "modules")
+    lead = " ".join(filter(None, (lead, _as_sentence(capture_note(run.trace)))))
     return blocks.Section("modules", "Modules", (tree, run.table("modules")), lead)
 
 

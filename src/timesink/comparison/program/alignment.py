@@ -14,10 +14,10 @@ import polars as pl
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from timesink.analyses.kernels.join_alignment import common_subsequence
 from timesink.analyses.names import Hashes, mix_hashes
 from timesink.comparison.program.calls import KERNEL, Program
 from timesink.comparison.thresholds import AlignmentLimits
+from timesink.model.alignment import common_subsequence
 from timesink.model.intervals import Flags, Floats, Ints
 
 

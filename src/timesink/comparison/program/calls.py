@@ -11,12 +11,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from dataclasses import replace as replace_fields
 from functools import cached_property
 from typing import Any
 
 import msgspec
 import numpy as np
 import polars as pl
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from timesink.analyses import names
@@ -34,21 +36,30 @@ from timesink.analyses.columns import (
 )
 from timesink.analyses.cycles.kernel_sequence import launching_process
 from timesink.analyses.cycles.spans import Cycles, host_spans
-from timesink.analyses.forest import Nodes, levels, nest_calls, pre_order
-from timesink.analyses.links import launching_calls
+from timesink.analyses.forest import captured_nesting, nest_calls
+from timesink.analyses.graphs import captured_rows
+from timesink.analyses.links import captured_call_rows, launching_calls
 from timesink.analyses.names import Hashes, hash_texts, mix_hashes, plain_name
 from timesink.model import vendors
 from timesink.model.arrays import places_among
-from timesink.model.intervals import Ints
-from timesink.model.schema import BUSY_KINDS, LINE_PREFIX, MODULE_PREFIX
+from timesink.model.intervals import Flags, Ints
+from timesink.model.nested_calls import Nodes, levels, pre_order
+from timesink.model.schema import BUSY_KINDS, CAPTURED_KINDS, LINE_PREFIX, MODULE_PREFIX
 from timesink.model.trace import Trace
 
 SORTS = ("operator", "annotation", "module", "runtime", "wait", "allocator", "kernel", "copy")
 """What a call is.  Waits and allocator calls are calls of the runtime with a meaning of their own;
 memsets count as copies."""
 OPERATOR, ANNOTATION, MODULE, RUNTIME, WAIT, ALLOCATOR, KERNEL, COPY = range(len(SORTS))
-_CALLS = ("operator", "annotation", "module", "collective", "runtime", "driver")
-_SORT_OF_KIND = {"annotation": ANNOTATION, "module": MODULE, "runtime": RUNTIME, "driver": RUNTIME}
+_CALLS = ("operator", "annotation", "module", "collective", "runtime", "driver", *CAPTURED_KINDS)
+_SORT_OF_KIND = {
+    "annotation": ANNOTATION,
+    "module": MODULE,
+    "captured_module": MODULE,
+    "captured_annotation": ANNOTATION,
+    "runtime": RUNTIME,
+    "driver": RUNTIME,
+}
 ON_DEVICE = (KERNEL, COPY)
 _PREFIX = re.compile(rf"^(?:{vendors.CALL_PREFIXES})(?=[A-Z_])")
 """What calls of the runtime begin with, by which the same call of two makers differs."""
@@ -70,6 +81,7 @@ COUNTS = {
     "site": pl.UInt64(),
     "cycle": pl.Int64(),
     "calls": pl.Int64(),
+    "replayed": pl.Int64(),
     "host_ns": pl.Int64(),
     "device_ns": pl.Int64(),
     "bytes": pl.Int64(),
@@ -79,10 +91,11 @@ COUNTS = {
     "exact": pl.UInt64(),
     "first_ns": pl.Int64(),
 }
-"""One row per site and cycle: calls, time of the host in the calls themselves, time of the device,
-bytes copied, blocks launched; `shape` is equal where shapes, types and scalar arguments are,
-`variant` where names as recorded are, `exact` where geometry is as well; `first_ns` is when the
-first of the calls began, since the start of the recording."""
+"""One row per site and cycle: calls, and how many of them a graph replayed; time of the host in
+the calls themselves, time of the device, bytes copied, blocks launched; `shape` is equal where
+shapes, types and scalar arguments are, `variant` where names as recorded are, `exact` where
+geometry is as well; `first_ns` is when the first of the calls began, since the start of the
+recording."""
 
 
 NODES = {
@@ -111,6 +124,8 @@ class Program:
     """Whether shapes were recorded."""
     vendor: str = ""
     """Who made the device."""
+    captured: bool = False
+    """Whether calls of captured graphs are among these: only those that launched something."""
 
     @cached_property
     def cycles(self) -> list[int]:
@@ -126,12 +141,27 @@ class Program:
         while below.height and not dropped.issuperset(below["site"]):
             dropped.update(below["site"])
             below = self.sites.filter(pl.col("parent").is_in(dropped))
+        return self._less(dropped)
+
+    def launching(self) -> Program:
+        """The program less the operators, ranges and modules in which nothing is launched."""
+        sites = self.sites.select("site", "parent", "sort")
+        remains = set(sites.filter(pl.col("sort") >= RUNTIME)["site"])
+        above = remains
+        while above:
+            around = sites.filter(pl.col("site").is_in(above))["parent"]
+            above = set(around) - remains
+            remains = remains | above
+        return self._less(set(sites["site"]) - remains)
+
+    def _less(self, dropped: set[int]) -> Program:
+        """The program without some sites; all below these are among them."""
         remains = ~pl.col("site").is_in(dropped)
         rows = self.nodes.select(remains).to_series().to_numpy()
         place = np.append(places_among(rows), -1)
         nodes = self.nodes.with_columns(parent=pl.Series(place[self.nodes["parent"].to_numpy()]))
         sites, counts = self.sites.filter(remains), self.counts.filter(remains)
-        return Program(sites, counts, nodes.filter(remains), self.host, self.typed, self.vendor)
+        return replace_fields(self, sites=sites, counts=counts, nodes=nodes.filter(remains))
 
     def tree(self, cycle: int) -> pl.DataFrame:
         """The calls of one cycle; parents are rows of it."""
@@ -153,7 +183,11 @@ class _Nodes(msgspec.Struct, frozen=True, eq=False):
 
     lane: Codes
     start: Ints
-    end: Ints
+    by_start: Ints
+    by_end: Ints
+    """Times to nest them by: those of captured calls only say how they lie in one another."""
+    replayed: Ints
+    """1 for device work that a graph replays, 0 for all else."""
     sort: NDArray[np.uint8]
     name: Codes
     """Place in the names."""
@@ -176,7 +210,7 @@ class _Nodes(msgspec.Struct, frozen=True, eq=False):
 
 
 _ARRAYS = (
-    *("lane", "start", "end", "sort", "variant", "exact", "shape"),
+    *("lane", "start", "by_start", "by_end", "replayed", "sort", "variant", "exact", "shape"),
     *("host_ns", "device_ns", "bytes", "blocks", "texts", "origin"),
 )
 
@@ -202,9 +236,9 @@ def _program(
     nodes = _device_alone(trace, pid) if on_device else _calls(trace, pid, marks)
     if not len(nodes.start):
         return None
-    order = pre_order(nodes.lane, nodes.start, nodes.end)
-    lane, start, end = nodes.lane[order], nodes.start[order], nodes.end[order]
-    nest = nest_calls(lane, start, end)
+    order = pre_order(nodes.lane, nodes.by_start, nodes.by_end)
+    lane, start = nodes.lane[order], nodes.start[order]
+    nest = nest_calls(lane, nodes.by_start[order], nodes.by_end[order])
     depth, origin = nest.depth, nodes.origin[order]
     parent, places = _told_places(nest.parent, depth, origin, nodes.told_names)
     cycle = _cycle_of(start, parent, depth, table)
@@ -242,6 +276,7 @@ def _program(
         host=bool((nodes.sort[order] < KERNEL).any()),
         typed=bool(nodes.shape[order].any()),
         vendor=trace.metadata.vendor,
+        captured=bool(captured_rows(trace).any()),
     )
 
 
@@ -289,6 +324,7 @@ def _count_rows(
         {
             "site": site,
             "cycle": cycle,
+            "replayed": nodes.replayed[order],
             "host_ns": np.where(nodes.sort[order] < KERNEL, host_ns, 0),
             "device_ns": nodes.device_ns[order],
             "bytes": nodes.bytes[order],
@@ -299,7 +335,7 @@ def _count_rows(
             "first_ns": nodes.start[order] - start_ns,
         }
     )
-    amounts = ("host_ns", "device_ns", "bytes", "blocks")
+    amounts = ("replayed", "host_ns", "device_ns", "bytes", "blocks")
     # Sums of unsigned numbers wrap, which is as good for telling collections apart.
     return (
         rows.lazy()
@@ -348,26 +384,60 @@ def _calls(trace: Trace, pid: str, marks: set[str]) -> _Nodes:
     launched_by = launching_calls(trace)
     launches = np.zeros(len(lane), dtype=np.bool_)
     launches[launched_by[launched_by >= 0]] = True
-    launches &= ~named.matching(lambda name: "GraphLaunch" in name)
+    launches &= ~named.matching(vendors.launches_graphs)
     is_mark = named.matching(lambda name: name in marks or names.is_profiler_step(name))
     rows = np.flatnonzero(mine & kinds.among(*_CALLS) & ~launches & ~is_mark)
     sort = _host_sorts(kinds.codes[rows], kinds.texts, named.codes[rows], named.texts)
     # Which attributes a library asks for goes with its choice of kernels.
-    graphs = named.matching(lambda name: "GraphLaunch" in name)[rows]
-    rows, sort = rows[(sort != RUNTIME) | graphs], sort[(sort != RUNTIME) | graphs]
+    is_graph = named.matching(vendors.launches_graphs)
+    counts = (sort != RUNTIME) | is_graph[rows]
+    rows, sort = rows[counts], sort[counts]
     start, end = start_and_end(host, rows)
+    by_start, by_end = _nesting(trace, rows, graphs=is_graph[rows])
     origin, told_names = _origin_codes(trace, rows, named.codes[rows], named.texts)
     work = np.flatnonzero(device_kinds(trace).among(*BUSY_KINDS))
     work = work[mine[launched_by[work]] & (launched_by[work] >= 0)] if len(lane) else work[:0]
     at = host["ts_ns"].to_numpy()[launched_by[work]]
     device = _device_nodes(trace, work, lane[launched_by[work]], at)
+    device = replace(
+        device,
+        by_start=_work_moments(trace, work, launched_by[work]),
+        replayed=is_graph[launched_by[work]].astype(np.int64),
+    )
+    device = replace(device, by_end=device.by_start)
     shape, none = _shape_hashes(trace, rows), np.zeros(len(rows), dtype=np.int64)
     calls = _Nodes(
-        lane=lane[rows], start=start, end=end, sort=sort, name=named.codes[rows],
+        lane=lane[rows], start=start, by_start=by_start, by_end=by_end, replayed=none,
+        sort=sort, name=named.codes[rows],
         recorded=named.texts, variant=none.astype(np.uint64), exact=shape, shape=shape,
         host_ns=end - start, device_ns=none, bytes=none, blocks=none, texts=rows, origin=origin,
     )  # fmt: skip
     return _name_nodes(calls, device, told_names=told_names)
+
+
+def _nesting(trace: Trace, rows: Ints, *, graphs: Flags) -> tuple[Ints, Ints]:
+    """Times to nest host calls by.
+
+    Captured calls lie beside the call that replays them, not in it: in an eager run of the program
+    there is none.
+    """
+    by = captured_nesting(trace)
+    if by is None:
+        return start_and_end(host_columns(trace), rows)
+    start, end = by.start[rows], by.end[rows].copy()
+    callers = np.unique(launching_calls(trace)[captured_rows(trace)])
+    has_names = np.isin(rows, callers) & graphs
+    end[has_names] = start[has_names]
+    return start, end
+
+
+def _work_moments(trace: Trace, work: Ints, launch: Ints) -> Ints:
+    """When device work was launched, on the clock by which calls are nested."""
+    by = captured_nesting(trace)
+    if by is None:
+        return np.asarray(host_columns(trace)["ts_ns"].to_numpy()[launch])
+    call = captured_call_rows(trace)[work]
+    return np.asarray(by.start[np.where(call >= 0, call, launch)])
 
 
 def _origin_codes(
@@ -458,7 +528,8 @@ def _device_nodes(trace: Trace, work: Ints, lane: Codes, at: Ints) -> _Nodes:
         blocks = (geometry[0] * geometry[1] * geometry[2]).astype(np.int64)
     none = np.zeros(len(work), dtype=np.int64)
     return _Nodes(
-        lane=lane, start=at, end=at, sort=sort, name=code, recorded=recorded, variant=variant,
+        lane=lane, start=at, by_start=at, by_end=at, replayed=none, sort=sort, name=code,
+        recorded=recorded, variant=variant,
         exact=exact, shape=none.astype(np.uint64), host_ns=none,
         device_ns=numbers(table["dur_ns"]), bytes=copied, blocks=blocks,
         texts=none - 1, origin=none - 1,

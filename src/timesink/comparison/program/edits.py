@@ -97,6 +97,9 @@ def difference(
     base: Program, new: Program, base_cycles: Sequence[int] = (), new_cycles: Sequence[int] = ()
 ) -> ProgramDifference:
     """What the second program does otherwise; of some cycles, where these are said."""
+    if base.captured != new.captured:
+        # Of captured graphs only calls that launched something are known.
+        base, new = base.launching(), new.launching()
     table = pl.concat([base.sites, new.sites]).unique("site", keep="first").sort("site")
     sites = table["site"]
     left = count_calls(base, sites, base_cycles or base.cycles)

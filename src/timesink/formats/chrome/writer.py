@@ -22,7 +22,8 @@ from timesink.formats.chrome.arguments import (
     ArgumentSet,
 )
 from timesink.formats.written_files import written_aside
-from timesink.model.schema import DEVICE, HOST, MEMORY, TraceTable
+from timesink.model.captures import captured_spans
+from timesink.model.schema import CAPTURED_KINDS, DEVICE, HOST, MEMORY, TraceTable
 from timesink.model.trace import Device, Trace
 
 
@@ -111,6 +112,7 @@ def number_spans(spans: Iterable[tuple[int, int]]) -> list[int]:
 _CHROME_FORMATS = ("kineto", "chrome", "event-csv", "perfetto")
 """Of traces whose names were recorded as readers of this format expect them."""
 _BATCH_ROWS = 50_000
+_CAPTURED_LANE = "operators and modules, from capture"
 _AROUND_EVENTS = 2
 """Texts that are no events: the head and the end."""
 
@@ -203,7 +205,9 @@ def events(trace: Trace) -> Iterator[Event]:
     beside_others = device.filter(pl.col("lane") != pl.col("tid").cast(pl.String))
     for row in [*_iterate(trace.lazy("tracks")), *_extra_tracks(trace, beside_others)]:
         yield from _track_events(row)
-    for row in _iterate(trace.lazy("host")):
+    yield from _captured_events(trace, offset)
+    is_recorded = ~pl.col("kind").is_in(CAPTURED_KINDS)
+    for row in _iterate(trace.lazy("host").filter(is_recorded)):
         if not as_recorded:
             row["category"] = HOST_CATEGORIES.get(row["kind"])
         yield _host_event(row, offset, rare)
@@ -232,6 +236,28 @@ def events(trace: Trace) -> Iterator[Event]:
     for row in _iterate(sampled):
         place = _place({**row, "pid": row["device"], "tid": None}, offset)
         yield {"ph": "C", "name": row["counter"], **place, "args": {"value": row["value"]}}
+
+
+def _captured_events(trace: Trace, offset: int) -> Iterator[Event]:
+    """Captured calls as ranges over the work that graphs replay, in a lane of the device."""
+    host = trace.lazy("host").filter(pl.col("kind").is_in(CAPTURED_KINDS)).collect()
+    if host.is_empty():
+        return
+    device = trace.lazy("device").select("pid", "ts_ns", "dur_ns", "captured_call").collect()
+    spans = captured_spans(host, device)
+    lanes = pl.DataFrame(
+        {
+            "pid": device["pid"].gather(spans.device_row),
+            "tid": [_CAPTURED_LANE] * len(spans.row),
+            "ts_ns": spans.start,
+            "dur_ns": spans.end - spans.start,
+        }
+    )
+    extra = number_lanes(lanes)
+    lane = pl.when(extra > 0).then(pl.format("{} ({})", pl.col("tid"), extra)).otherwise("tid")
+    rows = host[spans.row].with_columns(lanes.with_columns(tid=lane))
+    for row in _iterate(rows.lazy()):
+        yield _host_event(row, offset, {})
 
 
 def _iterate(frame: pl.LazyFrame) -> Iterator[Event]:
