@@ -17,7 +17,7 @@ STORE = Path(".timesink") / "baselines"
 # How a folder written by timesink is told from others, without loading what reads it.
 
 DESCRIPTION = "trace.json"
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 """Raised whenever a table changes; part of every cache key and of every exported folder."""
 
 
