@@ -84,3 +84,13 @@ def test_a_broken_one_leaves_the_trace(recording: Path):
     trace = timesink.open(recording, cache=False)
     assert trace.host.height == 4
     assert "unreadable_snapshot" in {entry.code for entry in trace.health}
+
+
+def test_a_snapshot_with_counters_and_no_timeline_is_answered(tmp_path: Path):
+    """A program that ran out of memory before its first step leaves no more."""
+    write_snapshot(tmp_path / "memory.pickle", train(4, fails=True).snapshot())
+    rows = "ts_us,counter,value\n1000,gpu0_memory_used_mib,7\n2000,gpu0_memory_used_mib,8\n"
+    (tmp_path / "counters.csv").write_text(rows)
+    analysis = timesink.analyze(tmp_path)
+    assert not analysis.trace.has_only_counters
+    assert "failed-allocation" in {finding.id for finding in analysis.findings}
