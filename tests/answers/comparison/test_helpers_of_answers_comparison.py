@@ -31,7 +31,7 @@ from timesink.answers.comparison.gate import (
     outcome,
     screen,
 )
-from timesink.answers.comparison.gate_result import Gate, gate_of, gate_of_error
+from timesink.answers.comparison.gate_result import GateAnswer, gate_of, gate_of_error
 from timesink.answers.comparison.naming import (
     as_arguments,
     as_options,
@@ -158,7 +158,7 @@ def test_indented_json() -> None:
 
 
 def test_outcome() -> None:
-    assert outcome(Gate("a vs b", "--fail-on 5%", ())) == "Passed (limit 5 %)"
+    assert outcome(GateAnswer("a vs b", "--fail-on 5%", ())) == "Passed (limit 5 %)"
 
 
 def test_error_document() -> None:
@@ -394,7 +394,7 @@ def test_notes_of_many() -> None:
 def test_screen() -> None:
     text = "No change in step time: 27.2 ms in both runs."
     check = gate_check("cycle time", "cycle time", "passed", text)
-    assert screen(Gate("a vs b", "--fail-on 5%", (check,))).splitlines() == [
+    assert screen(GateAnswer("a vs b", "--fail-on 5%", (check,))).splitlines() == [
         "timesink: passed (limit 5 %): a vs b: no change in step time: 27.2 ms in both",
         "runs.",
     ]

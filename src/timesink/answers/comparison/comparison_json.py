@@ -55,7 +55,7 @@ from timesink.recorder.processes import safe_text
 
 if TYPE_CHECKING:
     from timesink.analyses.ranks.rank_set import RankLayout, RankSet
-    from timesink.answers.comparison.gate_result import Gate
+    from timesink.answers.comparison.gate_result import GateAnswer
     from timesink.comparison.repeated_runs import Decision, RepeatedChange, TimedRun
     from timesink.errors import TimesinkError
 
@@ -623,7 +623,7 @@ class GateJson(msgspec.Struct, frozen=True):
     checks: list[GateCheckJson]
 
     @classmethod
-    def of(cls, gate: Gate) -> GateJson:
+    def of(cls, gate: GateAnswer) -> GateJson:
         return cls(
             gate.outcome,
             safe_text(gate.options),
@@ -663,7 +663,7 @@ class ComparisonJson(ComparisonHead, frozen=True, kw_only=True):
         comparison: Comparison,
         headline: str,
         diagnosis: Diagnosis | None,
-        gate: Gate | None = None,
+        gate: GateAnswer | None = None,
     ) -> ComparisonJson:
         pairs, exploration, ranks = comparison.pairs, comparison.exploration, comparison.ranks
         return cls(
@@ -697,7 +697,7 @@ class ComparisonErrorJson(msgspec.Struct, frozen=True):
     gate: GateJson
 
     @classmethod
-    def of(cls, gate: Gate, error: TimesinkError) -> ComparisonErrorJson:
+    def of(cls, gate: GateAnswer, error: TimesinkError) -> ComparisonErrorJson:
         problem = ErrorJson(safe_text(error.message), safe_text(error.hint))
         return cls(SCHEMA, problem, GateJson.of(gate))
 

@@ -19,7 +19,7 @@ from timesink.answers.comparison.cycle_pictures import (
 )
 from timesink.answers.comparison.efficiency import efficiency_blocks, efficiency_section
 from timesink.answers.comparison.gate import TONES, gate_section, outcome
-from timesink.answers.comparison.gate_result import Gate
+from timesink.answers.comparison.gate_result import GateAnswer
 from timesink.answers.comparison.naming import (
     EXPLORATORY_REPORT,
     as_options,
@@ -88,7 +88,7 @@ _ROWS_OF_MANY = 100
 
 
 def comparison_document(
-    comparison: Comparison, gate: Gate | None = None, *, top: int | None = None
+    comparison: Comparison, gate: GateAnswer | None = None, *, top: int | None = None
 ) -> Document:
     """The whole answer; with what a gate says of it, where one was asked for.
 
@@ -217,7 +217,7 @@ def verdict_of(comparison: Comparison) -> str:
 
 
 def _of_one(
-    comparison: Comparison, pair: Pair, gate: Gate | None, top: int | None
+    comparison: Comparison, pair: Pair, gate: GateAnswer | None, top: int | None
 ) -> Iterator[Section]:
     """Verdict and causes, what a gate says, and every table."""
     report, diagnosis, brief = PairView(pair), diagnose(pair), top is not None
@@ -313,7 +313,9 @@ def _change_lines(report: PairView, diagnosis: Diagnosis, top: int | None) -> It
     yield from causes.paragraphs([sentences.findings_left(report)] if top else [])
 
 
-def _of_several(comparison: Comparison, gate: Gate | None, top: int | None) -> Iterator[Section]:
+def _of_several(
+    comparison: Comparison, gate: GateAnswer | None, top: int | None
+) -> Iterator[Section]:
     """The answer over all, a row for each pair, and some in full."""
     brief = top is not None
     pairs = [(pair, PairView(pair)) for pair in comparison.pairs]
@@ -411,7 +413,7 @@ def files_of(
     formats: Sequence[str],
     table: str | None,
     top: int | None,
-    gate: Gate | None = None,
+    gate: GateAnswer | None = None,
 ) -> Iterator[tuple[str, Callable[[], str]]]:
     """One CSV and one Markdown file per pair, and everything as JSON."""
     for pair in comparison.all_pairs:
@@ -431,11 +433,11 @@ def _pair_md(pair: Pair) -> str:
     return pair_md(pair, pair_title(pair), diagnose(pair))
 
 
-def error_json(gate: Gate, error: TimesinkError) -> str:
+def error_json(gate: GateAnswer, error: TimesinkError) -> str:
     """What JSON says of runs that could not be compared."""
     return indent_json(encode_json(ComparisonErrorJson.of(gate, error)))
 
 
-def indented_json(comparison: Comparison, gate: Gate | None = None) -> str:
+def indented_json(comparison: Comparison, gate: GateAnswer | None = None) -> str:
     """The whole answer as JSON for a person to look at; with what a gate says of it."""
     return indent_json(encode_json(comparison_json(comparison, gate)))
