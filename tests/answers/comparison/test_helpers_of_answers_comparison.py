@@ -14,7 +14,7 @@ import timesink
 from gated import gate_check
 from timesink.answers.comparison.budgets import evaluate
 from timesink.answers.comparison.changes import PairView, known_amounts
-from timesink.answers.comparison.comparison_json import EqualWorkJson, rows
+from timesink.answers.comparison.comparison_json import EqualWorkJson
 from timesink.answers.comparison.diagnosis_json import diagnosis_fields
 from timesink.answers.comparison.document import (
     _names,
@@ -59,7 +59,7 @@ from timesink.answers.comparison.sentences import (
     pair_headline,
     standing_out,
 )
-from timesink.answers.tables import short_labels
+from timesink.answers.tables import as_computed, short_labels
 from timesink.comparison.compare_runs import is_device
 from timesink.comparison.exploration.groups import compare_peers
 from timesink.comparison.gate.baseline_store import load_baseline, save_baseline
@@ -365,9 +365,8 @@ def test_pair() -> None:
 
 
 def test_rows() -> None:
-    assert rows(pl.DataFrame({"function": ["gemm"], "welch_p": [float("nan")]})) == [
-        {"function": "gemm", "welch_p": None}
-    ]
+    frame = as_computed(pl.DataFrame({"function": ["gemm"], "welch_p": [float("nan")]}))
+    assert frame.to_dicts() == [{"function": "gemm", "welch_p": None}]
 
 
 def test_is_device() -> None:

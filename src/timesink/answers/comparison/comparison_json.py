@@ -27,6 +27,7 @@ from timesink.answers.comparison.diagnosis_json import (
     us,
 )
 from timesink.answers.comparison.efficiency import efficiency_lines
+from timesink.answers.comparison.published_tables import pair_table
 from timesink.answers.comparison.sentences import pair_headline
 from timesink.comparison.causes.diagnosis import diagnose
 from timesink.comparison.results import (
@@ -60,13 +61,6 @@ if TYPE_CHECKING:
     from timesink.errors import TimesinkError
 
 SCHEMA = "timesink/comparison/1"
-
-
-def rows(table: pl.DataFrame) -> list[dict[str, Any]]:
-    """Rows of a table; text as text, and null where a number is not defined."""
-    return table.with_columns(
-        pl.col(pl.Float64()).fill_nan(None), pl.col(pl.Categorical(), pl.Enum).cast(pl.String())
-    ).to_dicts()
 
 
 def _rows_us(table: pl.DataFrame) -> list[dict[str, Any]]:
@@ -408,9 +402,9 @@ def _table_fields(pair: Pair, diagnosis: Diagnosis | None) -> dict[str, Any]:
         "plain": UNSET if pair.plain is None else PlainTimesJson.of(pair.plain),
         "changes": judge_pair(pair),
         "findings": list(pair.findings),
-        "rows": rows(pair.rows),
-        "times": rows(pair.times),
-        "families": rows(pair.families),
+        **{
+            name: pair_table(pair, name).rows().to_dicts() for name in ("rows", "times", "families")
+        },
         "equal_work": None if pair.equal_work is None else EqualWorkJson.of(pair.equal_work),
     }
 
