@@ -351,18 +351,15 @@ def _outcomes(report: PairView, rows: pl.DataFrame) -> Iterator[str | None]:
             )
 
 
-def families_block(
-    report: PairView, most: int, id_: str = "families", *, is_only_table: bool = False
-) -> Table:
-    """Functions whose exact names are on one side only, brought together by what they are.
-
-    Where this table is `is_only_table`, it says itself what is left out.
-    """
-    listing = partial(_families_listing, report, is_only_table=is_only_table)
+def families_block(report: PairView, most: int, id_: str = "families") -> Table:
+    """Functions whose exact names are on one side only, brought together by what they are."""
+    listing = partial(_families_listing, report)
     return _compared("families", report.pair.families, listing).block(rows=most, id_=id_)
 
 
 def _families_listing(report: PairView, *, is_only_table: bool = False) -> Listing:
+    """Where this `is_only_table`, it says itself what is left out."""
+
     def values(rows: pl.DataFrame) -> dict[str, Any]:
         return {
             "function": family_names(rows),
@@ -441,9 +438,8 @@ LISTINGS: Mapping[str, Callable[[PairView], Listing]] = {
     "rows": _scores_listing,
     "times": _times_listing,
     "families": partial(_families_listing, is_only_table=True),
-    "counters": _counters_listing,
 }
-"""How people read the tables of a pair."""
+"""How people read the tables of a pair that can be asked for alone."""
 
 
 def pairs_block(

@@ -37,7 +37,7 @@ from timesink.answers.comparison.program import (
     program_section,
 )
 from timesink.answers.comparison.published_report import comparison_md, pair_md, ranks_md
-from timesink.answers.comparison.published_tables import table_csv
+from timesink.answers.comparison.published_tables import pair_table, table_csv
 from timesink.answers.comparison.rank_sets import (
     comparison_headline,
     explored_sections,
@@ -61,12 +61,6 @@ from timesink.output.pictures import picture
 
 TOP = 10
 """Rows of a table in text unless more are asked for."""
-TABLES: dict[str, Callable[[PairView, int, str], Table]] = {
-    "rows": changes.scores_block,
-    "times": changes.times_block,
-    "families": partial(changes.families_block, is_only_table=True),
-}
-"""Tables that can be asked for alone."""
 _VERDICT = "What changed and why"
 _DIFFERENCES = "What differs"
 """Heading where runs are not comparable."""
@@ -122,10 +116,12 @@ def one_table_document(comparison: Comparison, table: str, top: int = TOP) -> Do
     reports, names = [PairView(pair) for pair in comparison.pairs], pair_names(comparison.all_pairs)
     if comparison.exploration is not None:
         exploration = comparison.exploration
-        explored = explored_sections(exploration, comparison.notes, top, TABLES[table])
+        explored = explored_sections(
+            exploration, comparison.notes, top, partial(_table_alone, table)
+        )
         return _document(comparison, comparison_headline(comparison), explored)
     if len(reports) == 1:
-        block = TABLES[table](reports[0], top, table)
+        block = _table_alone(table, reports[0], top, table)
         sections = [Section(table, block.title, (block,)), *causes.note_sections(comparison.notes)]
         # One table is not asked for to read all the rest, which takes longer.
         return _document(comparison, " ".join(sentences.summary_sentences(reports[0])), sections)
@@ -133,7 +129,7 @@ def one_table_document(comparison: Comparison, table: str, top: int = TOP) -> Do
     sections = [Section("pairs", summary.title, (summary,))]
     places = in_full(reports, _IN_FULL_BRIEFLY)
     for place in places:
-        block = TABLES[table](reports[place], top, f"pair-{place + 1}-{table}")
+        block = _table_alone(table, reports[place], top, f"pair-{place + 1}-{table}")
         lead = short_names(sentences.subject(reports[place], pair_title(comparison.pairs[place])))
         paragraphs = causes.paragraphs(sentences.summary_sentences(reports[place]))
         sections.append(Section(f"pair-{place + 1}", names[place], (*paragraphs, block), lead))
@@ -141,6 +137,11 @@ def one_table_document(comparison: Comparison, table: str, top: int = TOP) -> Do
         [*_not_shown(len(reports) - len(places), comparison), *comparison.notes]
     )
     return _document(comparison, comparison_headline(comparison), sections)
+
+
+def _table_alone(name: str, report: PairView, most: int, id_: str) -> Table:
+    """The first rows of the table that was asked for."""
+    return pair_table(report.full_pair, name, report).block(rows=most, id_=id_)
 
 
 def program_document(comparison: Comparison, view: str, top: int | None = None) -> Document:

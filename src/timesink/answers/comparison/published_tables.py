@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -13,6 +14,9 @@ from timesink.answers.views import compared_view
 from timesink.comparison.results import CycleTimes, Pair
 from timesink.model.data_files import csv_rows
 from timesink.output.names import in_published_cell
+
+if TYPE_CHECKING:
+    from timesink.answers.comparison.changes import PairView
 
 PUBLISHED = tuple(
     (row["column"], row["title"], row["form"])
@@ -33,8 +37,10 @@ def table_of(pair: Pair, table: str | None) -> str:
     return table or ("times" if pair.rows.is_empty() else "rows")
 
 
-def pair_table(pair: Pair, name: str) -> ViewTable:
+def pair_table(pair: Pair, name: str, view: PairView | None = None) -> ViewTable:
     """A table of a pair by the name that `--table` has for it: `rows`, `times`, `families`.
+
+    People see the numbers of its `view`, where there is one already.
 
     >>> import timesink
     >>> same = timesink.compare(timesink.sample(), timesink.sample())
@@ -45,7 +51,7 @@ def pair_table(pair: Pair, name: str) -> ViewTable:
     def listing() -> Listing:
         from timesink.answers.comparison import changes  # noqa: PLC0415 - programs need no words
 
-        return changes.LISTINGS[name](changes.PairView(pair))
+        return changes.LISTINGS[name](view or changes.PairView(pair))
 
     columns = (column for column, _, _ in PUBLISHED) if name == "rows" else ()
     titles = published_titles(pair) if name == "rows" else ()
