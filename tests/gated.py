@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from compared import diagnosed, named, two_runs
-from timesink.answers.comparison.gate_result import Gate
+from timesink.answers.comparison.gate_result import GateAnswer
 from timesink.answers.comparison.report import ComparisonAnswer
 from timesink.comparison.results import Pair
 from timesink.model.diagnosis import CycleTime, Diagnosis
@@ -42,7 +42,7 @@ def gate_check(
     return GateCheck(kind, sentence, name, outcome, time_ns=time_ns or None, **parts)
 
 
-def failed_gate(**parts: Any) -> Gate:
+def failed_gate(**parts: Any) -> GateAnswer:
     """Cycles became longer, and nothing says why."""
     check = gate_check(
         "cycle time", "cycle time", "failed", "Cycles take longer.", time_ns=1.5 * MS
@@ -53,4 +53,4 @@ def failed_gate(**parts: Any) -> Gate:
         "checks": (check,),
         "command": ("timesink", "compare", "base", "new", "--fail-on", "5%"),
     }
-    return Gate(**{**usual, **parts})
+    return GateAnswer(**{**usual, **parts})

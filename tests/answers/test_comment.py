@@ -14,7 +14,7 @@ from diagnosed import clock_anomaly, clock_cause, component, slow_clock, unchang
 from explorations import sample_exploration
 from gated import comparison_of, gate_check
 from timesink.answers.comparison.gate import comment_md
-from timesink.answers.comparison.gate_result import Gate, gate_of
+from timesink.answers.comparison.gate_result import GateAnswer, gate_of
 from timesink.answers.comparison.report import ComparisonAnswer
 from timesink.comparison.gate.verdict import Limit
 from timesink.comparison.steps.verdict import compare_roles
@@ -25,7 +25,7 @@ MOST_CHARACTERS = 65_536
 """What forges take for a comment."""
 
 
-def comment(run_comparison: ComparisonAnswer, gate: Gate | None = None, *command: str) -> str:
+def comment(run_comparison: ComparisonAnswer, gate: GateAnswer | None = None, *command: str) -> str:
     text = comment_md(run_comparison, gate, command)
     assert len(text.splitlines()) < 60
     assert len(text) < MOST_CHARACTERS

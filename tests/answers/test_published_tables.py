@@ -12,6 +12,7 @@ import pytest
 from compared import frame, pair_of, two_runs
 from timesink.answers.comparison.published_tables import (
     PUBLISHED,
+    pair_table,
     table_csv,
 )
 from timesink.comparison.results import FAMILIES, ROWS, TIMES
@@ -95,3 +96,15 @@ class TestOthers:
             csv.DictReader(StringIO(table_csv(pair_of(families=frame(FAMILIES, row)), "families")))
         )
         assert (rows[0]["names_base"], rows[0]["names_new"], rows[0]["name"]) == ("a; b", "c", "")
+
+
+@pytest.mark.parametrize("name", ["rows", "times", "families"])
+def test_text_csv_and_json_of_a_pair_come_from_one_table(name: str) -> None:
+    pair = two_runs()
+    table = pair_table(pair, name)
+    assert table.rows().height == getattr(pair, name).height
+    assert table.to_text("csv") == table_csv(pair, name)
+    block = table.block(rows=1)
+    assert (block.id, block.rows) == (name, min(1, table.frame.height))
+    assert table.block(id_="other").id == "other"
+    assert all(column.title for column in block.columns)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from gated import failed_gate, gate_check
 from timesink.answers.comparison.gate import gate_xml
-from timesink.answers.comparison.gate_result import Gate
+from timesink.answers.comparison.gate_result import GateAnswer
 
 NOW = datetime(2026, 1, 31, 12, 30, tzinfo=timezone.utc)
 SUITE = {
@@ -34,7 +34,7 @@ CHECKS = (
 )
 
 
-def suite_of(gate: Gate, host: str = "runner-7") -> ET.Element:
+def suite_of(gate: GateAnswer, host: str = "runner-7") -> ET.Element:
     """The only suite, of a document that keeps all rules."""
     text = gate_xml(gate, NOW, host)
     assert text.isascii()

@@ -6,9 +6,11 @@ something, the main ones marked.
 
 from __future__ import annotations
 
+import csv
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from io import StringIO
 from typing import Any
 
 import msgspec
@@ -20,11 +22,11 @@ from timesink.analyses.kernels.families import distinguish_names
 from timesink.analyses.modules import PREFIX
 from timesink.analyses.names import short_kernel_name
 from timesink.analyses.ranks.own_time import ranges_of
-from timesink.answers.views import Absent, ColumnSpec, View, find_view
+from timesink.answers.views import Absent, ColumnSpec, View, find_view, listed_table
 from timesink.errors import UsageError
 from timesink.model import units
 from timesink.output import blocks
-from timesink.output.json import frame_csv
+from timesink.output.json import cell_csv, frame_csv
 from timesink.output.names import told_apart
 from timesink.output.numbers import (
     column,
@@ -66,6 +68,22 @@ _NEEDED = 3
 """Columns of a table that was asked for may be spared as late as this says."""
 
 
+class Listing(msgspec.Struct, frozen=True, eq=False):
+    """The rows of a table as people read them, where programs get others."""
+
+    rows: pl.DataFrame
+    values: Callable[[pl.DataFrame], Mapping[str, Any]]
+    """What its first rows show in columns that they do not have; None for those to leave out."""
+    title: str = ""
+    """Instead of that of the view."""
+    titles: Mapping[str, str] = {}
+    """Headings of columns instead of those of the layout."""
+    meanings: Mapping[str, str] = {}
+    """What columns mean, instead of what `columns.csv` says."""
+    looks: Mapping[str, Any] = {}
+    """Fields of the block: notes, and what is left out."""
+
+
 class ViewTable(msgspec.Struct, frozen=True, eq=False):
     """The rows of a view, and each form of them.  Columns and their order are those of the view."""
 
@@ -78,6 +96,10 @@ class ViewTable(msgspec.Struct, frozen=True, eq=False):
     """Why it is empty, where the view does not say."""
     of: pl.DataFrame | None = None
     """All rows, where these are some of them: shares are still of all."""
+    listing: Callable[[], Listing] | None = None
+    """How people read it where its view has a layout; worked out when it is asked for."""
+    published: Mapping[str, str] = {}
+    """Columns of the CSV and their names there, where these are not all of them."""
 
     def pick(self, sort: str | None, fits: str | None) -> ViewTable:
         """Rows that hold a text in a column, ordered by a column: `host_self` or its full name.
@@ -96,21 +118,29 @@ class ViewTable(msgspec.Struct, frozen=True, eq=False):
     def rows(self, top: int | None = None) -> pl.DataFrame:
         """Every column as programs get it: text as text, numbers without the noise of dividing."""
         frame = self.frame if top is None else self.frame.head(top)
+        if self.view.exact:
+            return as_computed(frame)
         return without_noise(frame) if self.view.in_ns else in_microseconds(frame)
 
     def to_text(self, form: str, top: int | None = None) -> str:
         """Every column as JSON or CSV, for programs; CSV has no lists."""
+        if form == "csv" and self.view.exact:
+            frame = self.frame.select(list(self.published)) if self.published else self.frame
+            return exact_csv(frame[:top], list(self.published.values()) or frame.columns)
         rows = self.rows(top)
         return rows.write_json() if form == "json" else frame_csv(lists_as_text(rows))
 
     def block(
-        self, *, start_ns: int = 0, rows: int | None = None, ordered: bool = True
+        self, *, start_ns: int = 0, rows: int | None = None, ordered: bool = True, id_: str = ""
     ) -> blocks.Table:
         """What people see of it, with its columns explained.
 
         Points in time are counted from `start_ns`; of a long table the first `rows` are shown.
-        What people look at first comes first, unless not `ordered`.
+        What people look at first comes first, unless not `ordered`.  Its id is the name of the
+        view where there is no other.
         """
+        if self.listing is not None:
+            return self._listed(self.listing(), rows, id_)
         view, frame = self.view, _for_people(self.frame, self.view.name)
         # The column of which each row is a part.
         names = (name for name in view.share_of if name in frame.columns)
@@ -147,13 +177,29 @@ class ViewTable(msgspec.Struct, frozen=True, eq=False):
                 )
             )
         return blocks.Table(
-            id=view.name,
+            id=id_ or view.name,
             title=view.title,
             columns=tuple(columns),
             rows=top_rows.height,
             total_rows=frame.height,
             note="" if frame.height else sentence(self.absent or view.absent),
             sort=None if order is None else blocks.Sort(order),
+        )
+
+    def _listed(self, listing: Listing, most: int | None, id_: str) -> blocks.Table:
+        """The columns of the layout, each explained by the layout or by `columns.csv`."""
+        view, rows = self.view, listing.rows if most is None else listing.rows.head(most)
+        meanings = {name: column.meaning for name, column in view.columns.items()}
+        return listed_table(
+            view.layout,
+            id_ or view.name,
+            listing.title or view.title,
+            rows,
+            listing.values(rows),
+            titles=listing.titles,
+            total_rows=listing.rows.height,
+            meanings={**meanings, **listing.meanings},
+            **listing.looks,
         )
 
 
@@ -180,6 +226,39 @@ def without_noise(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(
         pl.col(pl.Float64()).round(_DIGITS), pl.col(pl.Categorical(), pl.Enum).cast(pl.String())
     )
+
+
+def as_computed(frame: pl.DataFrame) -> pl.DataFrame:
+    """The table with numbers as they are: text as text, and null where one is not defined."""
+    return frame.with_columns(
+        pl.col(pl.Float64()).fill_nan(None), pl.col(pl.Categorical(), pl.Enum).cast(pl.String())
+    )
+
+
+_BETWEEN_NAMES = "; "
+
+
+def exact_csv(frame: pl.DataFrame, titles: Sequence[str]) -> str:
+    """The table as CSV: six decimals, and an empty cell where a number is not defined."""
+    out = StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(map(cell_csv, titles))
+    writer.writerows(zip(*(_csv_cells(column) for column in frame), strict=True))
+    return out.getvalue().removesuffix("\n")
+
+
+def _csv_cells(column: pl.Series) -> list[object]:
+    """Values as a CSV holds them; a float that is no number is empty."""
+    if column.dtype.is_nested():
+        column = column.list.join(_BETWEEN_NAMES)
+    if column.dtype == pl.Boolean:
+        return ["" if value is None else str(value).lower() for value in column]
+    if not column.dtype.is_float():
+        return [cell_csv(value) if isinstance(value, str) else value for value in column]
+    return [
+        "" if value is None or value != value else f"{value:.6f}"  # noqa: PLR0124 - NaN
+        for value in column
+    ]
 
 
 def in_microseconds(frame: pl.DataFrame) -> pl.DataFrame:

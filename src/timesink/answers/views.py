@@ -151,6 +151,10 @@ class View(msgspec.Struct, frozen=True):
     """Its rows of `columns.csv`, where they are not called as the view."""
     in_ns: bool = False
     """Whether programs get lengths of time in nanoseconds, as analyses have them."""
+    layout: str = ""
+    """Its rows of `layouts.csv`, where people see other columns than programs get."""
+    exact: bool = False
+    """Whether programs get numbers as they were computed; CSV has six decimals of each."""
 
     @property
     def columns(self) -> Columns:
@@ -232,6 +236,29 @@ def kernel_view(by: str) -> View:
     name, title = f"kernels-by-{by}", f"Kernels by {by.replace('-', ' ')}"
     share_of = ("total_ns",)
     return View(name, title, "", NO_KERNELS, share_of, table_name="kernel-use", in_ns=True)
+
+
+_COMPARED: Mapping[str, tuple[str, str]] = {
+    "rows": (
+        "function-scores",
+        "Functions whose share and counter changed most (score: in spreads of the base)",
+    ),
+    "times": ("function-times", "Time per step, largest changes"),
+    "families": ("name-families", "Names only in one run, by family"),
+    "counters": ("counter-changes", "Counters that changed beyond noise"),
+    "operators": ("operator-changes", "Operators that changed, per step"),
+    "edits": ("program-edits", "Program changes, per step"),
+    "kinds": ("cycle-kinds", "Step types"),
+}
+COMPARED_VIEWS = tuple(_COMPARED)
+"""Tables of two runs, by the names that `timesink compare` has for them."""
+
+
+def compared_view(name: str) -> View:
+    """A table of two runs beside each other."""
+    layout, title = _COMPARED[name]
+    alike = Absent("both runs are alike in it")
+    return View(name, title, "", alike, table_name="compared", layout=layout, exact=True)
 
 
 def check_group(group_by: str, view: str | None = None) -> None:

@@ -58,7 +58,7 @@ from timesink.sources.ab_folder import is_ab
 from timesink.sources.places import without_password
 
 if TYPE_CHECKING:
-    from timesink.answers.comparison.gate_result import Gate
+    from timesink.answers.comparison.gate_result import GateAnswer
     from timesink.comparison.gate.budget_file import Budget
     from timesink.comparison.results import Comparison, Pair
 
@@ -100,7 +100,7 @@ def _check_gate(options: argparse.Namespace) -> None:
 
 def _gate_for(
     comparison: Comparison, options: argparse.Namespace, budgets: Sequence[Budget] | None
-) -> Gate:
+) -> GateAnswer:
     """The gate of a comparison; where none is asked for, that of any regression."""
     from timesink.answers.comparison.gate_result import gate_of  # noqa: PLC0415 - --help is quick
 
@@ -130,7 +130,7 @@ def _handed_over(give: Callable[[], None], stream: TextIO) -> None:
             os.dup2(nowhere.fileno(), stream.fileno())
 
 
-def _junit(gate: Gate) -> str:
+def _junit(gate: GateAnswer) -> str:
     """The gate as JUnit XML, of now and here."""
     from timesink.answers.comparison.gate import gate_xml  # noqa: PLC0415 - start-up time
 
@@ -171,7 +171,7 @@ def _option(name: str, value: str) -> tuple[str, ...]:
 
 
 def _answer(
-    form: str, comparison: Comparison, gate: Gate | None, options: argparse.Namespace
+    form: str, comparison: Comparison, gate: GateAnswer | None, options: argparse.Namespace
 ) -> str:
     """Everything there is to say, in a format that has no choice of tables."""
     if form == "md":
@@ -194,7 +194,7 @@ def _answer(
     return report_html(comparison_document(comparison, gate))
 
 
-def _error_answer(form: str, gate: Gate, error: TimesinkError) -> str | None:
+def _error_answer(form: str, gate: GateAnswer, error: TimesinkError) -> str | None:
     """What test results, comments, pages and JSON show of runs that cannot be compared."""
     if form == "md":
         from timesink.answers.comparison.gate import gate_md  # noqa: PLC0415 - start-up time
@@ -236,7 +236,7 @@ def _keep_sources(comparison: Comparison, output: Path | None) -> None:
 
 
 def _give_answer(
-    form: str, comparison: Comparison, gate: Gate | None, options: argparse.Namespace
+    form: str, comparison: Comparison, gate: GateAnswer | None, options: argparse.Namespace
 ) -> None:
     """Say it on the screen or in one file."""
     _keep_sources(comparison, options.output)
@@ -349,7 +349,11 @@ _FILES = {
 
 
 def _write_folder(
-    comparison: Comparison, gate: Gate | None, options: argparse.Namespace, form: str, folder: Path
+    comparison: Comparison,
+    gate: GateAnswer | None,
+    options: argparse.Namespace,
+    form: str,
+    folder: Path,
 ) -> None:
     """Every file of the comparison, or those of one format; of a gate, what it says as well."""
     from timesink.answers.comparison.document import FORMATS, files_of  # noqa: PLC0415 - start-up time
@@ -491,7 +495,7 @@ def _run_snapshots(options: argparse.Namespace, paths: tuple[str, str], form: st
     return 0 if gate is None or not _is_asked(options) else say_gate(gate, options)
 
 
-def say_gate(gate: Gate, options: argparse.Namespace) -> int:
+def say_gate(gate: GateAnswer, options: argparse.Namespace) -> int:
     """Say whether it passes, on standard error; the exit code that says it as well."""
     from timesink.answers.comparison.gate import screen  # noqa: PLC0415 - start-up time
 

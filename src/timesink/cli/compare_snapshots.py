@@ -15,7 +15,7 @@ from timesink.formats.small_files import encode_json
 from timesink.formats.source_file import open_source
 
 if TYPE_CHECKING:
-    from timesink.answers.comparison.gate_result import Gate
+    from timesink.answers.comparison.gate_result import GateAnswer
     from timesink.comparison.gate.budget_file import Budget
     from timesink.comparison.snapshots import SnapshotPair
 
@@ -65,7 +65,7 @@ def run_snapshots(
     *,
     is_gate: bool,
     command: Callable[[], tuple[str, ...]],
-) -> Gate | None:
+) -> GateAnswer | None:
     """Compare two snapshots and say it; the gate, where one is asked for."""
     from timesink.comparison.snapshots import SnapshotPair  # noqa: PLC0415 - --help is quick
     from timesink.sources.opening import open_trace  # noqa: PLC0415
@@ -104,7 +104,9 @@ def _budgets(options: argparse.Namespace) -> tuple[Budget, ...]:
     return load_budgets(options.budget)
 
 
-def _give(pair: SnapshotPair, gate: Gate | None, form: str, options: argparse.Namespace) -> None:
+def _give(
+    pair: SnapshotPair, gate: GateAnswer | None, form: str, options: argparse.Namespace
+) -> None:
     if options.screen_only:
         return
     if form == "json":

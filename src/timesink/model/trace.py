@@ -140,8 +140,9 @@ class Trace:
     @property
     def has_only_counters(self) -> bool:
         """Whether there are samples of counters, and nothing they could belong to."""
-        events = ("host", "device", "kernel_calls", "behaviour", "memory_blocks", "collective_calls")
-        return self._holds("counters") and not any(self._holds(name) for name in events)
+        events = ("host", "device", "kernel_calls", "behaviour")
+        facts = (*events, "memory_blocks", "collective_calls")
+        return self._holds("counters") and not any(self._holds(name) for name in facts)
 
     @property
     def has_only_collectives(self) -> bool:

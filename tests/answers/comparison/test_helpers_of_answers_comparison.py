@@ -14,7 +14,7 @@ import timesink
 from gated import gate_check
 from timesink.answers.comparison.budgets import evaluate
 from timesink.answers.comparison.changes import PairView, known_amounts
-from timesink.answers.comparison.comparison_json import EqualWorkJson, rows
+from timesink.answers.comparison.comparison_json import EqualWorkJson
 from timesink.answers.comparison.diagnosis_json import diagnosis_fields
 from timesink.answers.comparison.document import (
     _names,
@@ -31,7 +31,7 @@ from timesink.answers.comparison.gate import (
     outcome,
     screen,
 )
-from timesink.answers.comparison.gate_result import Gate, gate_of, gate_of_error
+from timesink.answers.comparison.gate_result import GateAnswer, gate_of, gate_of_error
 from timesink.answers.comparison.naming import (
     as_arguments,
     as_options,
@@ -59,7 +59,7 @@ from timesink.answers.comparison.sentences import (
     pair_headline,
     standing_out,
 )
-from timesink.answers.tables import short_labels
+from timesink.answers.tables import as_computed, short_labels
 from timesink.comparison.compare_runs import is_device
 from timesink.comparison.exploration.groups import compare_peers
 from timesink.comparison.gate.baseline_store import load_baseline, save_baseline
@@ -158,7 +158,7 @@ def test_indented_json() -> None:
 
 
 def test_outcome() -> None:
-    assert outcome(Gate("a vs b", "--fail-on 5%", ())) == "Passed (limit 5 %)"
+    assert outcome(GateAnswer("a vs b", "--fail-on 5%", ())) == "Passed (limit 5 %)"
 
 
 def test_error_document() -> None:
@@ -365,9 +365,8 @@ def test_pair() -> None:
 
 
 def test_rows() -> None:
-    assert rows(pl.DataFrame({"function": ["gemm"], "welch_p": [float("nan")]})) == [
-        {"function": "gemm", "welch_p": None}
-    ]
+    frame = as_computed(pl.DataFrame({"function": ["gemm"], "welch_p": [float("nan")]}))
+    assert frame.to_dicts() == [{"function": "gemm", "welch_p": None}]
 
 
 def test_is_device() -> None:
@@ -394,7 +393,7 @@ def test_notes_of_many() -> None:
 def test_screen() -> None:
     text = "No change in step time: 27.2 ms in both runs."
     check = gate_check("cycle time", "cycle time", "passed", text)
-    assert screen(Gate("a vs b", "--fail-on 5%", (check,))).splitlines() == [
+    assert screen(GateAnswer("a vs b", "--fail-on 5%", (check,))).splitlines() == [
         "timesink: passed (limit 5 %): a vs b: no change in step time: 27.2 ms in both",
         "runs.",
     ]

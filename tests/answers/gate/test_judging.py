@@ -14,7 +14,7 @@ from compared_runs import SLOW_CLOCK, rank_fields, write_case, write_timeline
 from diagnosed import slow_clock, unchanged_diagnosis
 from gated import comparison_of, gate_check, lengths
 from length_runs import compared_lengths
-from timesink.answers.comparison.gate_result import Gate, gate_of, gate_of_error
+from timesink.answers.comparison.gate_result import GateAnswer, gate_of, gate_of_error
 from timesink.answers.comparison.report import compare
 from timesink.comparison.gate.verdict import Limit
 from timesink.comparison.results import Workload
@@ -111,7 +111,7 @@ class TestSteadyCycles:
 
     def gate(
         self, new_by: float, *, base_first: float | None = None, new_first: float | None = None
-    ) -> Gate:
+    ) -> GateAnswer:
         sides = even_cycles(1.0, first=base_first), even_cycles(new_by, first=new_first)
         return gate_of(compared_lengths(*sides), Limit(5.0))
 

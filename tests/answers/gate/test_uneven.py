@@ -11,7 +11,7 @@ import timesink
 from builders import annotation, kineto, operator, write
 from length_runs import compared_lengths
 from timesink.answers.comparison.budgets import evaluate
-from timesink.answers.comparison.gate_result import Gate, gate_of
+from timesink.answers.comparison.gate_result import GateAnswer, gate_of
 from timesink.answers.comparison.report import ComparisonAnswer, compare
 from timesink.comparison.gate.budget_file import Budget, Increase
 from timesink.comparison.gate.verdict import Limit
@@ -32,7 +32,7 @@ def sometimes(every: int, first: int, factor: int = 60, cycles: int = 20) -> lis
     ]
 
 
-def gates_of(comparison: ComparisonAnswer, pct: float) -> list[Gate]:
+def gates_of(comparison: ComparisonAnswer, pct: float) -> list[GateAnswer]:
     """By every way in which cycle time may have a limit."""
     gates = [gate_of(comparison, limit) for limit in (Limit(pct), Limit())]
     for allowed in (Increase(pct=pct), Increase(ns=1e5)):

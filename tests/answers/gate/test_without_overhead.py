@@ -15,7 +15,7 @@ from timesink.answers.comparison.budgets import evaluate
 from timesink.answers.comparison.causes import why_blocks
 from timesink.answers.comparison.comparison_json import GateJson
 from timesink.answers.comparison.diagnosis_json import CycleTimeJson
-from timesink.answers.comparison.gate_result import Gate, gate_of
+from timesink.answers.comparison.gate_result import GateAnswer, gate_of
 from timesink.comparison.causes.corrected_steps import judged_without_overhead
 from timesink.comparison.gate.budget_file import load_budgets
 from timesink.comparison.gate.verdict import Limit
@@ -51,7 +51,7 @@ def overhead_alone(base: Bounds = (59.0, 61.0), new: Bounds = (59.5, 61.5)) -> D
     return diagnosis_of(judged_without_overhead(judged, pair, program(0.0)))
 
 
-def diagnosis_gate(why: Diagnosis, pct: float | None) -> Gate:
+def diagnosis_gate(why: Diagnosis, pct: float | None) -> GateAnswer:
     return gate_of(comparison_of({"case": why}), Limit(pct))
 
 

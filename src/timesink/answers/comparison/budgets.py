@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from timesink.answers.comparison.gate_result import EXACT, PRECISE, doubt, runs_told, same_program
+from timesink.answers.comparison.gate_result import doubt_sentence, runs_told, same_program
 from timesink.answers.comparison.naming import pair_title, processes, step_type
 from timesink.answers.comparison.program import (
     AMOUNTS,
@@ -32,8 +32,18 @@ from timesink.comparison.gate.budget_file import (
     Budget,
     Increase,
 )
-from timesink.comparison.gate.verdict import FAILED, PASSED, UNJUDGED, Limit
+from timesink.comparison.gate.verdict import (
+    EXACT,
+    FAILED,
+    PASSED,
+    PRECISE,
+    UNJUDGED,
+    Limit,
+    doubt_of,
+    what_stayed,
+)
 from timesink.comparison.results import Comparison, Pair
+from timesink.model.diagnosis import Diagnosis
 from timesink.model.findings import GateCheck
 from timesink.model.units import brief_ns, change, count_noun, interval_pct, signed_ns, times
 from timesink.output.names import cut_middle
@@ -65,11 +75,23 @@ def evaluate(budgets: Sequence[Budget], comparison: Comparison) -> tuple[GateChe
 def _unless_the_host(result: GateCheck, comparison: Comparison) -> GateCheck:
     """A longer time of the host is not decided where only the pace of the host changed."""
     diagnoses = [(case, diagnose_comparison(case)) for case in cases_of(comparison)]
-    same = ["" if why is None else same_program(case, why, Limit()) for case, why in diagnoses]
+    same = ["" if why is None else _same_program(case, why, Limit()) for case, why in diagnoses]
     if result.outcome != FAILED or not all(same):
         return result
     sentence = result.sentence.rstrip(".")
     return replace(result, outcome=UNJUDGED, sentence=f"{sentence}. {same[0]}")
+
+
+def _same_program(case: Comparison, why: Diagnosis, limit: Limit) -> str:
+    """That only the pace of the host changed, as far as is known; empty where more did."""
+    unchanged = what_stayed(case, why, limit)
+    return "" if unchanged is None else same_program(why, unchanged)
+
+
+def _doubt(why: Diagnosis, limit: Limit) -> str:
+    """Why a change that is not certain is not decided; empty where it is."""
+    doubt = doubt_of(why, limit)
+    return "" if doubt is None else doubt_sentence(why, doubt)
 
 
 def _of_cycle(budget: Budget, comparison: Comparison) -> Iterator[GateCheck]:
@@ -105,7 +127,9 @@ def _cycle_increase(budget: Budget, allowed: Increase, comparison: Comparison) -
         amount = step_increase(diagnosis, allowed, where)
         base = amount.base_ns
         limit = Limit(100 * (allowed.most(base) / base - 1) if base else 0.0)
-        open_ = same_program(case, diagnosis, limit) if amount.is_over else doubt(diagnosis, limit)
+        open_ = (
+            _same_program(case, diagnosis, limit) if amount.is_over else _doubt(diagnosis, limit)
+        )
         doubts += [open_] if open_ else []
         amounts.append(replace(amount, is_certain=False) if open_ else amount)
     ordered = sorted(amounts, key=lambda amount: (not amount.is_beyond, -amount.delta_ns))

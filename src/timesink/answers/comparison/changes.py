@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import msgspec
@@ -14,8 +14,8 @@ from timesink.analyses.behaviour.functions import STEP_MARK, STEP_MARK_TOLD
 from timesink.analyses.thresholds import SignificanceLimits
 from timesink.answers.comparison.causes import told_counters
 from timesink.answers.comparison.naming import pair_title
-from timesink.answers.tables import short_labels
-from timesink.answers.views import listed_table, meanings_of
+from timesink.answers.tables import Listing, ViewTable, short_labels
+from timesink.answers.views import compared_view, listed_table, meanings_of
 from timesink.comparison.results import Pair, Process
 from timesink.comparison.steps.verdict import PairChanges, either_p, judge_pair
 from timesink.comparison.thresholds import StepsVerdictLimits
@@ -101,10 +101,15 @@ class PairView:
         return judge_pair(self.pair)
 
     @cached_property
-    def counters(self) -> list[dict[str, Any]]:
+    def changed_counters(self) -> pl.DataFrame:
         """Counters that changed beyond noise, strongest change first."""
         rows = self.pair.loads[list(self.verdict.counters)]
-        return rows.with_columns(p=either_p("mu_welch_p", "mu_rank_p")).to_dicts()
+        return rows.with_columns(p=either_p("mu_welch_p", "mu_rank_p"))
+
+    @cached_property
+    def counters(self) -> list[dict[str, Any]]:
+        """The same, a dictionary each."""
+        return self.changed_counters.to_dicts()
 
     @cached_property
     def changes(self) -> list[Change]:
@@ -293,24 +298,37 @@ def times_block(
     report: PairView, most: int, id_: str = "functions", *, unmeasured: bool = False
 ) -> Table:
     """Time per step of every function, or those without a metric; the largest change first."""
+    listing = partial(_times_listing, report, unmeasured=unmeasured)
+    return _compared("times", report.pair.times, listing).block(rows=most, id_=id_)
+
+
+def _compared(name: str, frame: pl.DataFrame, listing: Callable[[], Listing]) -> ViewTable:
+    return ViewTable(compared_view(name), frame, listing=listing)
+
+
+def _times_listing(report: PairView, *, unmeasured: bool = False) -> Listing:
     every = report.times.filter(~pl.col("measured")) if unmeasured else report.times
-    rows = every.head(most).with_columns(p=either_p("welch_p", "rank_p"))
-    calls = zip(map(per_cycle, rows["calls_base"]), map(per_cycle, rows["calls_new"]), strict=True)
-    what = "Functions without metrics" if unmeasured else "Time per step"
-    values = {
-        "function": map(report.label, rows["function"]),
-        "verdict": _outcomes(report, rows),
-        "calls": [" → ".join(dict.fromkeys(both)) for both in calls],
-        "class": rows["function_class"],
-        # Names as they were recorded, which a search finds as well.
-        "name": rows["function"],
-        **_of_sides(report, rows),
-    }
-    return listed_table(
-        "function-times", id_, f"{what}, largest changes", rows, values,
-        titles=_side_titles(report), total_rows=every.height,
-        note="" if unmeasured else report.unrecorded, meanings={**_COMPARED, "verdict": _CHANGED},
-    )  # fmt: skip
+
+    def values(rows: pl.DataFrame) -> dict[str, Any]:
+        both_calls = zip(*(map(per_cycle, rows[f"calls_{side}"]) for side in SIDES), strict=True)
+        return {
+            "function": map(report.label, rows["function"]),
+            "verdict": _outcomes(report, rows),
+            "calls": [" → ".join(dict.fromkeys(both)) for both in both_calls],
+            "class": rows["function_class"],
+            # Names as they were recorded, which a search finds as well.
+            "name": rows["function"],
+            **_of_sides(report, rows),
+        }
+
+    return Listing(
+        every,
+        values,
+        "Functions without metrics, largest changes" if unmeasured else "",
+        titles=_side_titles(report),
+        meanings={"verdict": _CHANGED},
+        looks={"note": "" if unmeasured else report.unrecorded},
+    )
 
 
 def _outcomes(report: PairView, rows: pl.DataFrame) -> Iterator[str | None]:
@@ -318,93 +336,110 @@ def _outcomes(report: PairView, rows: pl.DataFrame) -> Iterator[str | None]:
     moved = report.pair.times[list(report.verdict.functions)].select("function", "device")
     changed, cycles = set(moved.iter_rows()), report.pair.cycle_times
     least = StepsVerdictLimits.min_share * min(cycles.base_mean_ns, cycles.new_mean_ns)
-    for row in rows.iter_rows(named=True):
+    for row, p in zip(rows.iter_rows(named=True), _chances(rows), strict=True):
         if row["runs_on"] != "both":
             yield f"only in {report.side_name(row['runs_on'])}"
         elif (row["function"], row["device"]) in changed:
             yield "yes"
-        elif not report.tested or row["p"] is None:
+        elif not report.tested or p is None:
             yield None
         else:
             yield (
                 "little"
-                if row["p"] < SignificanceLimits.alpha and abs(row["delta_ns"]) < least
+                if p < SignificanceLimits.alpha and abs(row["delta_ns"]) < least
                 else "noise"
             )
 
 
-def families_block(
-    report: PairView, most: int, id_: str = "families", *, is_only_table: bool = False
-) -> Table:
-    """Functions whose exact names are on one side only, brought together by what they are.
+def families_block(report: PairView, most: int, id_: str = "families") -> Table:
+    """Functions whose exact names are on one side only, brought together by what they are."""
+    listing = partial(_families_listing, report)
+    return _compared("families", report.pair.families, listing).block(rows=most, id_=id_)
 
-    Where this table is `is_only_table`, it says itself what is left out.
-    """
-    rows = report.families.head(most).with_columns(p=either_p("welch_p", "rank_p"))
-    values = {
-        "function": family_names(rows),
-        **{name: rows[name].list.len() for name in ("names_base", "names_new")},
-        **_of_sides(report, rows),
-    }
-    return listed_table(
-        "name-families", id_, "Names only in one run, by family", rows, values,
-        titles=_side_titles(report), total_rows=report.families.height,
-        note="" if rows.height else NO_FAMILIES, meanings=_COMPARED,
-        rest=report.unrecorded if is_only_table else "",
-    )  # fmt: skip
+
+def _families_listing(report: PairView, *, is_only_table: bool = False) -> Listing:
+    """Where this `is_only_table`, it says itself what is left out."""
+
+    def values(rows: pl.DataFrame) -> dict[str, Any]:
+        return {
+            "function": family_names(rows),
+            **{name: rows[name].list.len() for name in ("names_base", "names_new")},
+            **_of_sides(report, rows),
+        }
+
+    return Listing(
+        report.families,
+        values,
+        titles=_side_titles(report),
+        looks={
+            "note": "" if report.families.height else NO_FAMILIES,
+            "rest": report.unrecorded if is_only_table else "",
+        },
+    )
 
 
 def counters_block(
     report: PairView, most: int, id_: str = "counters", before: Collection[tuple[str, str]] = ()
 ) -> Table:
     """Counters that changed beyond noise, each once; not those of a device told `before`."""
-    every = [row for row in report.counters if (row["metric"], row["device"]) not in before]
-    which, rows = (
-        "Counters" if len(every) == len(report.counters) else "Other counters",
-        every[:most],
-    )
-    values = {
-        "counter": [row["metric"] for row in rows],
-        "value": [counter_values(report, row) for row in rows],
-        "change": [worded_change(row["mu_base"], row["mu_new"]) for row in rows],
-        "function": [report.label(row["function"]) for row in rows],
-    }
-    return listed_table(
-        "counter-changes",
-        id_,
-        f"{which} that changed beyond noise",
-        rows,
-        values,
-        total_rows=len(every),
-        meanings=_COMPARED,
-    )
+    listing = partial(_counters_listing, report, before)
+    return _compared("counters", report.changed_counters, listing).block(rows=most, id_=id_)
+
+
+def _counters_listing(report: PairView, before: Collection[tuple[str, str]] = ()) -> Listing:
+    frame = report.changed_counters
+    named = zip(frame["metric"], frame["device"], strict=True)
+    every = frame.filter(pl.Series([name not in before for name in named], dtype=pl.Boolean))
+
+    def values(rows: pl.DataFrame) -> dict[str, Any]:
+        counters = rows.to_dicts()
+        return {
+            "counter": rows["metric"],
+            "value": [counter_values(report, row) for row in counters],
+            "change": [worded_change(row["mu_base"], row["mu_new"]) for row in counters],
+            "function": map(report.label, rows["function"]),
+        }
+
+    is_all = every.height == frame.height
+    return Listing(every, values, "" if is_all else "Other counters that changed beyond noise")
 
 
 def scores_block(report: PairView, most: int, id_: str = "scores") -> Table:
     """Functions with their counters, the highest score first."""
-    rows = [known_load(report.pair, place) for place in range(min(most, report.pair.rows.height))]
-    tested = [report.is_tested(row) for row in rows]
+    listing = partial(_scores_listing, report)
+    return _compared("rows", report.pair.rows, listing).block(rows=most, id_=id_)
 
-    def chances(key: str) -> list[float | None]:
-        return [
-            row[key] if is_tested else None for row, is_tested in zip(rows, tested, strict=True)
-        ]
 
-    values = {
-        "function": [report.label(row["function"]) for row in rows],
-        "counter": [counter_values(report, row) for row in rows],
-        **{f"beta_{side}": [row[f"beta_{side}_pct"] for row in rows] for side in SIDES},
-        "share": [shares(row["beta_base_pct"], row["beta_new_pct"]) for row in rows],
-        "digits": [digits(row["score"]) for row in rows],
-        "p_share": chances("beta_rank_p"),
-        "p_counter": chances("mu_rank_p"),
-        "name": [row["function"] for row in rows],
-    }
-    title = "Functions whose share and counter changed most (score: in spreads of the base)"
-    return listed_table(
-        "function-scores", id_, title, rows, values, total_rows=report.pair.rows.height,
-        meanings={**_COMPARED, "score": _COMPARED["digits"]},
-    )  # fmt: skip
+def _scores_listing(report: PairView) -> Listing:
+    def values(frame: pl.DataFrame) -> dict[str, Any]:
+        rows = [known_load(report.pair, place) for place in range(frame.height)]
+        tested = [report.is_tested(row) for row in rows]
+
+        def chances(key: str) -> list[float | None]:
+            return [
+                row[key] if is_tested else None for row, is_tested in zip(rows, tested, strict=True)
+            ]
+
+        return {
+            "function": [report.label(row["function"]) for row in rows],
+            "counter": [counter_values(report, row) for row in rows],
+            **{f"beta_{side}": [row[f"beta_{side}_pct"] for row in rows] for side in SIDES},
+            "share": [shares(row["beta_base_pct"], row["beta_new_pct"]) for row in rows],
+            "digits": [digits(row["score"]) for row in rows],
+            "p_share": chances("beta_rank_p"),
+            "p_counter": chances("mu_rank_p"),
+            "name": [row["function"] for row in rows],
+        }
+
+    return Listing(report.pair.rows, values, meanings={"score": _COMPARED["digits"]})
+
+
+LISTINGS: Mapping[str, Callable[[PairView], Listing]] = {
+    "rows": _scores_listing,
+    "times": _times_listing,
+    "families": partial(_families_listing, is_only_table=True),
+}
+"""How people read the tables of a pair that can be asked for alone."""
 
 
 def pairs_block(
@@ -460,8 +495,13 @@ def _side_titles(report: PairView) -> dict[str, str]:
 
 def _of_sides(report: PairView, rows: pl.DataFrame) -> dict[str, Any]:
     """Shares of both sides, and chances: of one cycle on a side there is no test."""
-    chances = rows["p"].to_list() if report.tested else [None] * rows.height
+    chances = _chances(rows) if report.tested else [None] * rows.height
     return {**{f"beta_{side}": rows[f"beta_{side}_pct"] for side in SIDES}, "p": chances}
+
+
+def _chances(rows: pl.DataFrame) -> list[float | None]:
+    """Probabilities that times differ as much by chance."""
+    return rows.select(either_p("welch_p", "rank_p").alias("p"))["p"].to_list()
 
 
 def _most_changed(report: PairView) -> str:

@@ -27,6 +27,7 @@ from timesink.answers.comparison.diagnosis_json import (
     us,
 )
 from timesink.answers.comparison.efficiency import efficiency_lines
+from timesink.answers.comparison.published_tables import pair_table
 from timesink.answers.comparison.sentences import pair_headline
 from timesink.comparison.causes.diagnosis import diagnose
 from timesink.comparison.results import (
@@ -55,18 +56,11 @@ from timesink.recorder.processes import safe_text
 
 if TYPE_CHECKING:
     from timesink.analyses.ranks.rank_set import RankLayout, RankSet
-    from timesink.answers.comparison.gate_result import Gate
+    from timesink.answers.comparison.gate_result import GateAnswer
     from timesink.comparison.repeated_runs import Decision, RepeatedChange, TimedRun
     from timesink.errors import TimesinkError
 
 SCHEMA = "timesink/comparison/1"
-
-
-def rows(table: pl.DataFrame) -> list[dict[str, Any]]:
-    """Rows of a table; text as text, and null where a number is not defined."""
-    return table.with_columns(
-        pl.col(pl.Float64()).fill_nan(None), pl.col(pl.Categorical(), pl.Enum).cast(pl.String())
-    ).to_dicts()
 
 
 def _rows_us(table: pl.DataFrame) -> list[dict[str, Any]]:
@@ -408,9 +402,9 @@ def _table_fields(pair: Pair, diagnosis: Diagnosis | None) -> dict[str, Any]:
         "plain": UNSET if pair.plain is None else PlainTimesJson.of(pair.plain),
         "changes": judge_pair(pair),
         "findings": list(pair.findings),
-        "rows": rows(pair.rows),
-        "times": rows(pair.times),
-        "families": rows(pair.families),
+        **{
+            name: pair_table(pair, name).rows().to_dicts() for name in ("rows", "times", "families")
+        },
         "equal_work": None if pair.equal_work is None else EqualWorkJson.of(pair.equal_work),
     }
 
@@ -623,7 +617,7 @@ class GateJson(msgspec.Struct, frozen=True):
     checks: list[GateCheckJson]
 
     @classmethod
-    def of(cls, gate: Gate) -> GateJson:
+    def of(cls, gate: GateAnswer) -> GateJson:
         return cls(
             gate.outcome,
             safe_text(gate.options),
@@ -663,7 +657,7 @@ class ComparisonJson(ComparisonHead, frozen=True, kw_only=True):
         comparison: Comparison,
         headline: str,
         diagnosis: Diagnosis | None,
-        gate: Gate | None = None,
+        gate: GateAnswer | None = None,
     ) -> ComparisonJson:
         pairs, exploration, ranks = comparison.pairs, comparison.exploration, comparison.ranks
         return cls(
@@ -697,7 +691,7 @@ class ComparisonErrorJson(msgspec.Struct, frozen=True):
     gate: GateJson
 
     @classmethod
-    def of(cls, gate: Gate, error: TimesinkError) -> ComparisonErrorJson:
+    def of(cls, gate: GateAnswer, error: TimesinkError) -> ComparisonErrorJson:
         problem = ErrorJson(safe_text(error.message), safe_text(error.hint))
         return cls(SCHEMA, problem, GateJson.of(gate))
 

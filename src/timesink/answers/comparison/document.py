@@ -19,7 +19,7 @@ from timesink.answers.comparison.cycle_pictures import (
 )
 from timesink.answers.comparison.efficiency import efficiency_blocks, efficiency_section
 from timesink.answers.comparison.gate import TONES, gate_section, outcome
-from timesink.answers.comparison.gate_result import Gate
+from timesink.answers.comparison.gate_result import GateAnswer
 from timesink.answers.comparison.naming import (
     EXPLORATORY_REPORT,
     as_options,
@@ -37,7 +37,7 @@ from timesink.answers.comparison.program import (
     program_section,
 )
 from timesink.answers.comparison.published_report import comparison_md, pair_md, ranks_md
-from timesink.answers.comparison.published_tables import table_csv
+from timesink.answers.comparison.published_tables import pair_table, table_csv
 from timesink.answers.comparison.rank_sets import (
     comparison_headline,
     explored_sections,
@@ -61,12 +61,6 @@ from timesink.output.pictures import picture
 
 TOP = 10
 """Rows of a table in text unless more are asked for."""
-TABLES: dict[str, Callable[[PairView, int, str], Table]] = {
-    "rows": changes.scores_block,
-    "times": changes.times_block,
-    "families": partial(changes.families_block, is_only_table=True),
-}
-"""Tables that can be asked for alone."""
 _VERDICT = "What changed and why"
 _DIFFERENCES = "What differs"
 """Heading where runs are not comparable."""
@@ -88,7 +82,7 @@ _ROWS_OF_MANY = 100
 
 
 def comparison_document(
-    comparison: Comparison, gate: Gate | None = None, *, top: int | None = None
+    comparison: Comparison, gate: GateAnswer | None = None, *, top: int | None = None
 ) -> Document:
     """The whole answer; with what a gate says of it, where one was asked for.
 
@@ -122,10 +116,12 @@ def one_table_document(comparison: Comparison, table: str, top: int = TOP) -> Do
     reports, names = [PairView(pair) for pair in comparison.pairs], pair_names(comparison.all_pairs)
     if comparison.exploration is not None:
         exploration = comparison.exploration
-        explored = explored_sections(exploration, comparison.notes, top, TABLES[table])
+        explored = explored_sections(
+            exploration, comparison.notes, top, partial(_table_alone, table)
+        )
         return _document(comparison, comparison_headline(comparison), explored)
     if len(reports) == 1:
-        block = TABLES[table](reports[0], top, table)
+        block = _table_alone(table, reports[0], top, table)
         sections = [Section(table, block.title, (block,)), *causes.note_sections(comparison.notes)]
         # One table is not asked for to read all the rest, which takes longer.
         return _document(comparison, " ".join(sentences.summary_sentences(reports[0])), sections)
@@ -133,7 +129,7 @@ def one_table_document(comparison: Comparison, table: str, top: int = TOP) -> Do
     sections = [Section("pairs", summary.title, (summary,))]
     places = in_full(reports, _IN_FULL_BRIEFLY)
     for place in places:
-        block = TABLES[table](reports[place], top, f"pair-{place + 1}-{table}")
+        block = _table_alone(table, reports[place], top, f"pair-{place + 1}-{table}")
         lead = short_names(sentences.subject(reports[place], pair_title(comparison.pairs[place])))
         paragraphs = causes.paragraphs(sentences.summary_sentences(reports[place]))
         sections.append(Section(f"pair-{place + 1}", names[place], (*paragraphs, block), lead))
@@ -141,6 +137,11 @@ def one_table_document(comparison: Comparison, table: str, top: int = TOP) -> Do
         [*_not_shown(len(reports) - len(places), comparison), *comparison.notes]
     )
     return _document(comparison, comparison_headline(comparison), sections)
+
+
+def _table_alone(name: str, report: PairView, most: int, id_: str) -> Table:
+    """The first rows of the table that was asked for."""
+    return pair_table(report.full_pair, name, report).block(rows=most, id_=id_)
 
 
 def program_document(comparison: Comparison, view: str, top: int | None = None) -> Document:
@@ -217,7 +218,7 @@ def verdict_of(comparison: Comparison) -> str:
 
 
 def _of_one(
-    comparison: Comparison, pair: Pair, gate: Gate | None, top: int | None
+    comparison: Comparison, pair: Pair, gate: GateAnswer | None, top: int | None
 ) -> Iterator[Section]:
     """Verdict and causes, what a gate says, and every table."""
     report, diagnosis, brief = PairView(pair), diagnose(pair), top is not None
@@ -313,7 +314,9 @@ def _change_lines(report: PairView, diagnosis: Diagnosis, top: int | None) -> It
     yield from causes.paragraphs([sentences.findings_left(report)] if top else [])
 
 
-def _of_several(comparison: Comparison, gate: Gate | None, top: int | None) -> Iterator[Section]:
+def _of_several(
+    comparison: Comparison, gate: GateAnswer | None, top: int | None
+) -> Iterator[Section]:
     """The answer over all, a row for each pair, and some in full."""
     brief = top is not None
     pairs = [(pair, PairView(pair)) for pair in comparison.pairs]
@@ -411,7 +414,7 @@ def files_of(
     formats: Sequence[str],
     table: str | None,
     top: int | None,
-    gate: Gate | None = None,
+    gate: GateAnswer | None = None,
 ) -> Iterator[tuple[str, Callable[[], str]]]:
     """One CSV and one Markdown file per pair, and everything as JSON."""
     for pair in comparison.all_pairs:
@@ -431,11 +434,11 @@ def _pair_md(pair: Pair) -> str:
     return pair_md(pair, pair_title(pair), diagnose(pair))
 
 
-def error_json(gate: Gate, error: TimesinkError) -> str:
+def error_json(gate: GateAnswer, error: TimesinkError) -> str:
     """What JSON says of runs that could not be compared."""
     return indent_json(encode_json(ComparisonErrorJson.of(gate, error)))
 
 
-def indented_json(comparison: Comparison, gate: Gate | None = None) -> str:
+def indented_json(comparison: Comparison, gate: GateAnswer | None = None) -> str:
     """The whole answer as JSON for a person to look at; with what a gate says of it."""
     return indent_json(encode_json(comparison_json(comparison, gate)))

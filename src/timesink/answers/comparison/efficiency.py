@@ -6,9 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import polars as pl
+
 from timesink.analyses.kernels.peaks import DevicePeaks
 from timesink.analyses.work.cycle_work import CycleEfficiency
-from timesink.answers.views import listed_table
+from timesink.answers.tables import Listing, ViewTable
+from timesink.answers.views import compared_view
 from timesink.comparison.steps.efficiency import (
     FASTER,
     PRECISION,
@@ -183,14 +186,19 @@ def efficiency_section(
 
 def operators_block(change: EfficiencyChange, most: int | None, id_: str) -> Table:
     """Operators whose work, precision or time changed."""
-    every = change.operators
-    rows = every.head(most or every.height)
-    values = {
-        name: [_of_both(row, name) for row in rows.iter_rows(named=True)]
-        for name in ("precision", "gflop", "mib", "tflops")
-    }
-    title = "Operators that changed, per step"
-    return listed_table("operator-changes", id_, title, rows, values, total_rows=every.height)
+
+    def values(rows: pl.DataFrame) -> dict[str, list[str]]:
+        return {
+            name: [_of_both(row, name) for row in rows.iter_rows(named=True)]
+            for name in ("precision", "gflop", "mib", "tflops")
+        }
+
+    table = ViewTable(
+        compared_view("operators"),
+        change.operators,
+        listing=lambda: Listing(change.operators, values),
+    )
+    return table.block(rows=most or None, id_=id_)
 
 
 def _of_both(row: dict[str, Any], name: str) -> str:

@@ -18,7 +18,7 @@ from timesink.answers.comparison import causes
 from timesink.answers.comparison.causes import paragraphs
 from timesink.answers.comparison.changes import PairView, pairs_block, times_block
 from timesink.answers.comparison.efficiency import efficiency_section
-from timesink.answers.comparison.gate_result import CYCLE_TIME, EXACT, PRECISE, Gate
+from timesink.answers.comparison.gate_result import GateAnswer
 from timesink.answers.comparison.naming import pair_names, pair_title
 from timesink.answers.comparison.program import (
     edits_blocks,
@@ -36,7 +36,15 @@ from timesink.answers.comparison.rank_sets import (
 from timesink.answers.comparison.sentences import notes, slowdown_sentences, subject
 from timesink.answers.views import listed_table
 from timesink.comparison.causes.joint_diagnosis import diagnose_comparison
-from timesink.comparison.gate.verdict import FAILED, PASSED, REGRESSION, UNJUDGED
+from timesink.comparison.gate.verdict import (
+    CYCLE_TIME,
+    EXACT,
+    FAILED,
+    PASSED,
+    PRECISE,
+    REGRESSION,
+    UNJUDGED,
+)
 from timesink.comparison.inputs import LEFT_OUT, UNPAIRED
 from timesink.comparison.results import Comparison, Exploration
 from timesink.comparison.steps.efficiency import efficiency_change
@@ -74,7 +82,7 @@ _GATE_OPTIONS = re.compile(
     rf"(?:--fail-on[ =](?P<limit>{REGRESSION}|[^ ]+%))?(?: ?--budget[ =](?P<budgets>.+))?",
     re.DOTALL,
 )
-"""The options of a gate, as `Gate.options` has them."""
+"""The options of a gate, as `GateAnswer.options` has them."""
 _OUR_WORDS = (
     "Steps ",
     "Step time ",
@@ -91,12 +99,12 @@ _REQUIRED_SECTIONS = ("checks", "subject", "command")
 """Sections for which there is always room."""
 
 
-def outcome(gate: Gate) -> str:
+def outcome(gate: GateAnswer) -> str:
     """What became of it, and by which limits."""
     return f"{OUTCOMES[gate.outcome]}{_limits(gate)}"
 
 
-def _limits(gate: Gate, quote: Callable[[str], str] = str) -> str:
+def _limits(gate: GateAnswer, quote: Callable[[str], str] = str) -> str:
     """What is allowed, in brackets after a space: ` (limit 5 %, budgets in limits.toml)`."""
     match = _GATE_OPTIONS.fullmatch(gate.options)
     if match is None:
@@ -110,7 +118,7 @@ def _limits(gate: Gate, quote: Callable[[str], str] = str) -> str:
     return f" ({', '.join(texts)})" if texts else ""
 
 
-def gate_section(gate: Gate) -> Section:
+def gate_section(gate: GateAnswer) -> Section:
     """Every check, those that do not pass first, and what these runs cannot show."""
     checks = sorted(gate.checks, key=lambda check: check.urgency)
     words = [
@@ -133,7 +141,7 @@ def gate_section(gate: Gate) -> Section:
     return Section("gate", "Whether it passes", tuple(blocks))
 
 
-def error_document(gate: Gate, error: TimesinkError) -> Document:
+def error_document(gate: GateAnswer, error: TimesinkError) -> Document:
     """What a gate says of runs that could not be compared."""
     hints = [Section("hint", "What to do", tuple(paragraphs([error.hint])))] if error.hint else []
     return Document(
@@ -146,7 +154,7 @@ def error_document(gate: Gate, error: TimesinkError) -> Document:
     )
 
 
-def screen(gate: Gate) -> str:
+def screen(gate: GateAnswer) -> str:
     """At most 24 rows of 80 columns, without colours: what failed, by how much, and why.
 
     The command that says it again is one line, however many rows it takes: it can be copied.
@@ -293,7 +301,7 @@ def _clip_lines(lines: Sequence[str], most: int) -> list[str]:
 
 
 def comment_md(
-    comparison: Comparison, gate: Gate | None = None, command: Sequence[str] = ()
+    comparison: Comparison, gate: GateAnswer | None = None, command: Sequence[str] = ()
 ) -> str:
     """The answer, what fails, why, and the largest changes; tables are folded.
 
@@ -315,7 +323,7 @@ def comment_md(
     return to_comment(document, _MAX_LINES, _REQUIRED_SECTIONS)
 
 
-def _comment_headline(gate: Gate | None, why: Diagnosis, word: str) -> str:
+def _comment_headline(gate: GateAnswer | None, why: Diagnosis, word: str) -> str:
     """Whether steps take longer, then what is certain and what is precise.
 
     Where a check of the gate fails that is not about step time, that comes first.
@@ -340,7 +348,7 @@ def _comment_headline(gate: Gate | None, why: Diagnosis, word: str) -> str:
     return headline
 
 
-def gate_md(gate: Gate) -> str:
+def gate_md(gate: GateAnswer) -> str:
     """The comment of runs that could not be compared."""
     reasons = tuple(paragraphs(gate.reasons[:_MAX_REASONS]))
     sections = (
@@ -354,17 +362,17 @@ def _document(title: str, headline: str, sections: Sequence[Section]) -> Documen
     return Document("comparison", f"timesink: {title}", "", headline, sections=tuple(sections))
 
 
-def _outcome_words(gate: Gate) -> str:
+def _outcome_words(gate: GateAnswer) -> str:
     return f"{OUTCOMES[gate.outcome].lower()}{_limits(gate, as_code)}"
 
 
-def _failed_first(gate: Gate) -> list[str]:
+def _failed_first(gate: GateAnswer) -> list[str]:
     """What is certain, or precise, and fails."""
     checks = [check for kind in (EXACT, PRECISE) for check in gate.of_kind(kind)]
     return [check.sentence for check in checks if check.outcome == FAILED]
 
 
-def _checks(gate: Gate | None, headline: str) -> Iterator[Section]:
+def _checks(gate: GateAnswer | None, headline: str) -> Iterator[Section]:
     """What does not pass and was not told, budgets that are kept, and what cannot be seen."""
     if gate is None or not gate.options:
         return
@@ -423,7 +431,9 @@ def _exploration_sections(exploration: Exploration) -> Iterator[Section]:
         yield Section("apart", APART.format("group 1"), tuple(paragraphs(apart)))
 
 
-def _rest(comparison: Comparison, gate: Gate | None, command: Sequence[str]) -> Iterator[Section]:
+def _rest(
+    comparison: Comparison, gate: GateAnswer | None, command: Sequence[str]
+) -> Iterator[Section]:
     """The largest changes of functions, notes, and how to have all of it."""
     pair_notes: list[str] = []
     if len(comparison.pairs) == 1:
@@ -450,7 +460,7 @@ def _rest(comparison: Comparison, gate: Gate | None, command: Sequence[str]) -> 
         yield Section("command", "", (Text(f"Everything: {as_code(line)}"),))
 
 
-def gate_xml(gate: Gate, when: datetime, host: str) -> str:
+def gate_xml(gate: GateAnswer, when: datetime, host: str) -> str:
     """What it says as test results, with a case per check."""
     values = {"outcome": gate.outcome, "asked": gate.options, "command": shlex.join(gate.command)}
     values["unseen"] = gate.unseen

@@ -1,4 +1,4 @@
-"""Whether a comparison passes, as plain data: the checks of a gate, and how much is allowed."""
+"""What a gate says, in words: a sentence for each check, of the verdict in `comparison/gate`."""
 
 from __future__ import annotations
 
@@ -9,43 +9,44 @@ from dataclasses import dataclass, field
 
 from timesink.answers.comparison.naming import check_name, pair_title
 from timesink.answers.comparison.program import AMOUNTS, COUNTS, DEVICE_TIME, PROGRAM, certain_lines
-from timesink.comparison.causes.joint_diagnosis import cases_of, diagnose_comparison
 from timesink.comparison.gate.verdict import (
+    CYCLE_TIME,
+    EXACT,
+    EXIT_CODES,
     FAILED,
+    HIDDEN,
+    NOT_RULED_OUT,
     NOTHING_RECORDED,
     PASSED,
+    PRECISE,
     UNJUDGED,
+    Doubt,
+    Gate,
     Limit,
-    doubts_of,
+    RecordingsCheck,
+    StepsCheck,
+    doubt_of,
     fewest_steps_of,
-    is_hidden,
-    is_open,
-    is_shown_beyond,
-    outcome_of_runs,
+    judge,
+    outcome_of,
     runs_needed,
-    step_time_outcome,
-    unseen_pct,
-    what_stayed,
+    runs_to_decide,
 )
 from timesink.comparison.repeated_runs import Decision
 from timesink.comparison.results import Comparison
 from timesink.comparison.steps.verdict import UNEQUAL_WORK
-from timesink.comparison.thresholds import StepsVerdictLimits, VerdictLimits
-from timesink.errors import NotFoundError, TimesinkError
+from timesink.errors import TimesinkError
 from timesink.model import units
 from timesink.model.diagnosis import CORRECTED, RECORDED, CycleTime, Diagnosis
 from timesink.model.findings import GateCheck
 from timesink.model.units import change, interval_pct, times
 
-EXACT, PRECISE, CYCLE_TIME = "exact", "device time", "cycle time"
-"""Kinds of checks that lead: what is certain, what is precise, then how long cycles take."""
 _LEADING = (PROGRAM, *AMOUNTS, COUNTS, DEVICE_TIME)
-_CODES = {PASSED: 0, FAILED: 3, UNJUDGED: 1}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Gate:
-    """Whether a run passes: it fails where one check does, and passes only where all do."""
+class GateAnswer:
+    """What a gate says of a run: a sentence for each check, and what else is worth saying."""
 
     subject: str
     """What was compared: `normal vs python_stall`."""
@@ -68,14 +69,13 @@ class Gate:
 
     @property
     def outcome(self) -> str:
-        """`passed`, `failed` or `unjudged`; a failure is said whatever else is not decided."""
-        outcomes = {check.outcome for check in self.checks if check.counts}
-        return next((outcome for outcome in (FAILED, UNJUDGED) if outcome in outcomes), PASSED)
+        """`passed`, `failed` or `unjudged`."""
+        return outcome_of(self.checks)
 
     @property
     def exit_code(self) -> int:
         """0 passed, 3 failed, 1 not decided."""
-        return _CODES[self.outcome]
+        return EXIT_CODES[self.outcome]
 
     @property
     def leading(self) -> list[str]:
@@ -126,9 +126,6 @@ _WHAT_TO_DO = (
 _SLOW_FIRST = "Skip warm-up when recording (--skip)."
 _IN_TURN = "timesink ab --base '...' --new '...'"
 
-_Case = tuple[Comparison, Diagnosis]
-"""One program whose cycles were compared: all its ranks, and one sort of cycle; and why."""
-
 
 def gate_of(
     comparison: Comparison,
@@ -137,114 +134,112 @@ def gate_of(
     *,
     options: str = "",
     command: Sequence[str] = (),
-) -> Gate:
-    """Whether a comparison of pairs passes.
+) -> GateAnswer:
+    """Whether a comparison of pairs passes, and what to say of it.
 
     Without a `limit` cycle time is shown, and fails nothing; budgets do.  Of several ranks or
     processes the run as a whole counts; cases and sorts of cycles each for itself.
+
+    >>> import timesink
+    >>> same = timesink.compare(timesink.sample(), timesink.sample())
+    >>> gate_of(same, Limit(5.0)).outcome
+    'passed'
     """
-    cases = [
-        (case, why)
-        for case in cases_of(comparison)
-        if (why := diagnose_comparison(case)) is not None
+    return gate_answer(judge(comparison, limit, budgets), options=options, command=command)
+
+
+def gate_answer(gate: Gate, *, options: str = "", command: Sequence[str] = ()) -> GateAnswer:
+    """A gate in words.
+
+    >>> import timesink
+    >>> gate = judge(timesink.compare(timesink.sample(), timesink.sample()), Limit(5.0))
+    >>> gate_answer(gate).reasons
+    []
+    """
+    several = len(gate.steps) > 1
+    is_budgeted = any(budget.name == "cycle max_increase" for budget in gate.budgets)
+    checks = [
+        _steps_in_words(check, several=several, is_budgeted=is_budgeted) for check in gate.steps
     ]
-    if not cases:
-        raise NotFoundError("there is no pair of processes to judge", "give BASE and NEW, two runs")
-    several = len(cases) > 1
-    is_budgeted = any(budget.name == "cycle max_increase" for budget in budgets)
-    checks = []
-    for case, why in cases:
-        name, text = pair_title(case.pairs[0]), sentence(why, limit, is_budgeted=is_budgeted)
-        outcome = step_time_outcome(why, limit)
-        plain = case.pairs[0].plain
-        if plain is not None and plain.decision is not None and why.cycle_time.outcome:
-            outcome, text = _of_several_runs(why, plain.decision, limit)
-        elif limit is not None and (unequal := _unequal(case)) and why.verdict != "incomparable":
-            outcome, text = UNJUDGED, f"{unequal} {text} {_WHAT_TO_DO}"
-        elif limit is not None and outcome == FAILED and (same := same_program(case, why, limit)):
-            outcome, text = UNJUDGED, f"{text} {same}"
-        checks.append(
-            GateCheck(
-                CYCLE_TIME,
-                f"{name}: {text}" if several else text,
-                check_name(case.pairs[0]) if several else "cycle time",
-                outcome,
-                time_ns=why.judged_time.new_ns,
-                counts=limit is not None,
-            )
-        )
-    first = min(zip(checks, cases, strict=True), key=lambda entry: entry[0].urgency)[1]
-    signals = [budget for budget in budgets if budget.kind in (EXACT, PRECISE)]
-    other_budgets = [budget for budget in budgets if budget.kind not in (EXACT, PRECISE)]
+    signals = [budget for budget in gate.budgets if budget.kind in (EXACT, PRECISE)]
+    other_budgets = [budget for budget in gate.budgets if budget.kind not in (EXACT, PRECISE)]
     signal_names = frozenset(signal.name for signal in signals)
-    # What is known of the test, of what was left out, and of the recordings.
-    notes = [*(note for _, why in cases for note in why.notes), *comparison.notes]
-    for pair in comparison.pairs:
-        for role in (pair.base, pair.new):
-            notes += [f"{role.label}: {note}" for note in role.notes]
-    doubts = doubts_of(notes)
-    return Gate(
+    return GateAnswer(
         subject=units.join_names(
-            [pair_title(case.pairs[0]) for case, _ in cases], _MAX_NAMED, "; "
+            [pair_title(check.case.pairs[0]) for check in gate.steps], _MAX_NAMED, "; "
         ),
         options=options,
-        checks=(*signals, *checks, *other_budgets, _recordings(comparison, doubts)),
-        certain=_certain(first, signal_names, several=several),
-        why=first[1],
-        unseen=_unseen([entry for entry in cases if not entry[1].cycle_time.outcome], limit),
-        doubts=doubts,
-        notes=tuple(dict.fromkeys(notes)),
+        checks=(*signals, *checks, *other_budgets, _recordings_in_words(gate.recordings)),
+        certain=_certain(gate.first, signal_names, several=several),
+        why=gate.first.why,
+        unseen=_unseen(gate.least_seen, several=several),
+        doubts=gate.recordings.doubts,
+        notes=gate.notes,
         command=tuple(command),
     )
 
 
-def _of_several_runs(why: Diagnosis, decision: Decision, limit: Limit | None) -> tuple[str, str]:
+def _steps_in_words(check: StepsCheck, *, several: bool, is_budgeted: bool) -> GateCheck:
+    """Why the steps of a program pass or do not; with what it is called where there are others."""
+    pair, why, limit = check.case.pairs[0], check.why, check.limit
+    if check.decision is not None:
+        text = _of_several_runs(why, check.decision, limit, check.outcome)
+    else:
+        text = sentence(why, limit, is_budgeted=is_budgeted)
+    if check.unequal is not None:
+        reason = check.unequal.workload.reasons[:1]
+        text = " ".join([UNEQUAL_WORK, *reason, text, _WHAT_TO_DO])
+    elif check.unchanged is not None:
+        text = f"{text} {same_program(why, check.unchanged)}"
+    return GateCheck(
+        CYCLE_TIME,
+        f"{pair_title(pair)}: {text}" if several else text,
+        check_name(pair) if several else "cycle time",
+        check.outcome,
+        time_ns=why.judged_time.new_ns,
+        counts=check.counts,
+    )
+
+
+def _of_several_runs(why: Diagnosis, decision: Decision, limit: Limit | None, outcome: str) -> str:
     """What several runs a side say: they decide it, or need more of them."""
     allowed = None if limit is None else limit.allowed_pct or None
-    outcome = outcome_of_runs(decision, limit)
     reason = why.reason if allowed is None else f"{why.reason} Limit: {allowed:g} %."
     if outcome == UNJUDGED and decision.outcome != "undecided":
-        reason = f"{reason} More than the limit is not ruled out: more alternating runs decide."
-    return outcome, reason
+        return f"{reason} More than the limit is not ruled out: more alternating runs decide."
+    return reason
 
 
-def _certain(case: _Case, signal_names: frozenset[str], *, several: bool) -> dict[str, str]:
+def _certain(check: StepsCheck, signal_names: frozenset[str], *, several: bool) -> dict[str, str]:
     """What is certain of one case, with its title where there are others."""
-    lines = certain_lines(case[0].pairs[0], case[1], signal_names)
-    about = pair_title(case[0].pairs[0])
+    pair = check.case.pairs[0]
+    lines, about = certain_lines(pair, check.why, signal_names), pair_title(pair)
     return {name: f"{about}: {line}" for name, line in lines.items()} if several else lines
 
 
 def gate_of_error(
     error: TimesinkError, subject: str, *, options: str = "", command: Sequence[str] = ()
-) -> Gate:
+) -> GateAnswer:
     """The gate of runs that could not be compared at all."""
     hint = f" (hint: {error.hint})" if error.hint else ""
     text = f"{error.message}{hint}"
     check = GateCheck(CYCLE_TIME, text, CYCLE_TIME, UNJUDGED)
-    return Gate(subject, options, (check,), command=tuple(command))
+    return GateAnswer(subject, options, (check,), command=tuple(command))
 
 
-def _recordings(comparison: Comparison, doubts: Sequence[str]) -> GateCheck:
-    """That what was given could be read and is whole.
-
-    What could not be read, or has no partner, makes the whole uncertain; what ended early is shown,
-    and fails nothing.
-    """
-    lost = [*comparison.cases_left_out, *comparison.files_left_out]
-    lost += [f"{role} (it has no partner)" for role in comparison.roles_left_out]
-    if lost:
-        text = f"Not compared: {units.join_names(lost, _MAX_NAMED, '; ')}."
-    elif doubts:
-        text = f"{units.join_names(doubts, _MAX_NAMED, '; ')}."
+def _recordings_in_words(check: RecordingsCheck) -> GateCheck:
+    """That what was given could be read and is whole, or what is missing."""
+    missing = [*check.left_out, *(f"{role} (it has no partner)" for role in check.unpaired)]
+    if missing:
+        text = f"Not compared: {units.join_names(missing, _MAX_NAMED, '; ')}."
+    elif check.doubts:
+        text = f"{units.join_names(check.doubts, _MAX_NAMED, '; ')}."
     else:
         text = (
-            f"All recordings were read: {units.count_noun(len(comparison.pairs), 'pairs')} of "
+            f"All recordings were read: {units.count_noun(check.pairs, 'pairs')} of "
             "processes compared."
         )
-    outcome = UNJUDGED if lost or doubts else PASSED
-    counts = bool(lost) or not doubts
-    return GateCheck("recordings", text, "recordings", outcome, counts=counts)
+    return GateCheck("recordings", text, "recordings", check.outcome, counts=check.counts)
 
 
 # -- why cycle time passes or does not, in words --------------------------------------------------
@@ -254,26 +249,25 @@ def _runs(lengths: CycleTime) -> str:
     """How many runs would decide, as far as their cycles tell."""
     if lengths.by == CORRECTED:
         return f"Steps timed without a profiler would decide: {_IN_TURN}."
-    change_pct = lengths.tested_pct or lengths.change_pct or 0.0
-    return runs_told(unseen_pct(lengths) or 0.0, change_pct)
+    return _runs_in_words(runs_to_decide(lengths))
 
 
 def runs_told(half: float, distance: float) -> str:
     """How many runs would decide, and how: by half an interval and how far off its middle is."""
-    many = runs_needed(half, distance)
+    return _runs_in_words(runs_needed(half, distance))
+
+
+def _runs_in_words(many: int | None) -> str:
     if many is None:
         return f"More alternating runs may decide: {_IN_TURN}."
     return f"About {units.count(many)} alternating runs each would decide: {_IN_TURN}."
 
 
-def same_program(case: Comparison, why: Diagnosis, limit: Limit) -> str:
+def same_program(why: Diagnosis, unchanged: str | tuple[float, float]) -> str:
     """That nothing shows a change of the program where only the pace of its host changed.
 
-    Empty where that is not so, or where causes alone go beyond the limit.
+    What is `unchanged` is that of `what_stayed`.
     """
-    unchanged = what_stayed(case, why, limit)
-    if unchanged is None:
-        return ""
     if unchanged == NOTHING_RECORDED:
         return (
             "Not decided: only step times of one run each were recorded, and a slower machine "
@@ -286,13 +280,6 @@ def same_program(case: Comparison, why: Diagnosis, limit: Limit) -> str:
         f"Not decided: {same}; only the host was slower. Host speed varies between runs of the "
         f"same program, so this alone is no regression of the code. {_runs(why.cycle_time)}"
     )
-
-
-def _unequal(case: Comparison) -> str:
-    """That cycles hold other work, and could not be put together until they do; else empty."""
-    pairs = [pair for pair in case.pairs if not pair.workload.comparable]
-    reasons = [pair.workload.reasons[:1] for pair in pairs if pair.equal_work is None]
-    return " ".join([UNEQUAL_WORK, *reasons[0]]) if reasons else ""
 
 
 def sentence(why: Diagnosis, limit: Limit | None, *, is_budgeted: bool = False) -> str:
@@ -310,8 +297,8 @@ def sentence(why: Diagnosis, limit: Limit | None, *, is_budgeted: bool = False) 
     elif bounds is not None and "95 % " not in reason and reason.endswith(")."):
         # The reason of several processes does not name the interval itself.
         reason = f"{reason.removesuffix(').')}, {_INTERVAL} {interval_pct(*bounds)})."
-    if limit is not None and (open_ := doubt(why, limit)):
-        return f"{reason} {open_}"
+    if limit is not None and (doubt := doubt_of(why, limit)) is not None:
+        return f"{reason} {doubt_sentence(why, doubt)}"
     if why.verdict != "regression":
         # What passes names both figures: of all cycles, and of those that were tested.
         steady = f" {_steady_told(why)}." if limit and _differs(why.judged_time) else ""
@@ -367,29 +354,23 @@ def _without_step_time(why: Diagnosis) -> str | None:
     return f"{match['lead']}. {match['rest']}".strip()
 
 
-def doubt(why: Diagnosis, limit: Limit) -> str:
-    """Why a change that is not certain is not decided; empty where it is."""
-    if is_hidden(why, limit):
+def doubt_sentence(why: Diagnosis, doubt: Doubt) -> str:
+    """Why a change that is not certain is not decided."""
+    if doubt.why == HIDDEN:
         steady = _steady_told(why)
         return f"{steady}. Not decided: the mean contradicts most steps. {_SLOW_FIRST}"
-    if not is_open(why, limit):
-        return ""
-    lengths, is_beyond_limit = why.judged_time, is_shown_beyond(why, limit)
+    lengths, allowed = why.judged_time, doubt.allowed_pct
     estimate = f"{_steady_told(why)}. " if _differs(lengths) else ""
-    allowed = limit.allowed_pct or (
-        VerdictLimits.shown_pct if is_beyond_limit else 100 * StepsVerdictLimits.narrow
-    )
     runs = _runs(lengths)
-    bounds = lengths.tested_interval_pct
-    if not is_beyond_limit and bounds is not None and (lengths.tested_pct or 0.0) <= allowed:
-        most = _rounded_pct(bounds[1])
+    if doubt.why == NOT_RULED_OUT:
+        most = _rounded_pct(doubt.most_pct)
         ruled_out = f"the limit is {allowed:g} %, and a slowdown of up to {most} is not ruled out"
         return f"{estimate}Not decided: {ruled_out}. {runs}"
-    what = "the mean of all steps" if is_beyond_limit else "the estimate"
+    what = "the mean of all steps" if doubt.is_of_mean else "the estimate"
     doubtful = "the estimate is too uncertain" if lengths.by == CORRECTED else "steps vary too much"
     return (
         f"{estimate}Not decided: {what} exceeds {allowed:g} %, but {doubtful} to be certain. "
-        f"{runs}{f' {_SLOW_FIRST}' if is_beyond_limit else ''}"
+        f"{runs}{f' {_SLOW_FIRST}' if doubt.is_of_mean else ''}"
     )
 
 
@@ -430,21 +411,16 @@ def _beyond(why: Diagnosis, limit: Limit) -> str:
 # -- which changes two runs can show at all -------------------------------------------------------
 
 
-def _unseen(cases: Sequence[_Case], limit: Limit | None) -> str:
-    """Which changes a verdict of no change cannot rule out, of the case that shows least.
+def _unseen(check: StepsCheck | None, *, several: bool) -> str:
+    """Which changes a verdict of no change cannot rule out; what was seen needs no such sentence.
 
-    What was seen needs no such sentence.
+    Where there are `several` cases it is that which shows least.
     """
-    candidates = [
-        (smallest, case, why)
-        for case, why in cases
-        if why.verdict == "no_change" and (smallest := unseen_pct(why.judged_time)) is not None
-    ]
-    if not candidates:
+    if check is None or check.unseen_pct is None:
         return ""
-    smallest, case, diagnosis = max(candidates, key=lambda candidate: candidate[0])
-    text = unseen(smallest, limit, fewest_steps_of(case), by=diagnosis.judged_time.by)
-    return f"{pair_title(case.pairs[0])}: {text}" if len(cases) > 1 else text
+    by = check.why.judged_time.by
+    text = unseen(check.unseen_pct, check.limit, fewest_steps_of(check.case), by=by)
+    return f"{pair_title(check.case.pairs[0])}: {text}" if several else text
 
 
 def unseen(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any
 
 import msgspec
 import polars as pl
@@ -11,7 +13,8 @@ from msgspec.structs import replace
 
 from timesink.answers.comparison.causes import cause_name, lower_first
 from timesink.answers.comparison.diagnosis_json import EditJson
-from timesink.answers.views import listed_table
+from timesink.answers.tables import Listing, ViewTable
+from timesink.answers.views import compared_view
 from timesink.comparison.results import Pair
 from timesink.comparison.signals import Signals, signals_of
 from timesink.model import units
@@ -199,21 +202,31 @@ def edits_block(
     change: ProgramChange, most: int | None = None, *, has_causes: bool = True
 ) -> Table:
     """Every edit with its place, its calls and what it adds per step."""
-    rows = change.edits[:most]
-    amounts = {
-        name: [getattr(edit, name) for edit in rows] for name in ("launches", "waits", "bytes")
-    }
-    values = {
-        "edit": [short_names(edit.sentence) for edit in rows],
-        "cause": [cause_name(edit.cause) for edit in rows] if has_causes else None,
-        "place": [short_names(edit.place) for edit in rows],
-        "calls": [from_to(per_cycle(edit.base_calls), per_cycle(edit.new_calls)) for edit in rows],
-        **{name: column if any(column) else None for name, column in amounts.items()},
-    }
-    return listed_table(
-        "program-edits", "edits", "Program changes, per step", rows, values,
-        total_rows=len(change.edits), note=_rest(change), whole=True,
-    )  # fmt: skip
+    listing = partial(_edits_listing, change, has_causes=has_causes)
+    table = ViewTable(compared_view("edits"), program_frame(change, "edits"), listing=listing)
+    return table.block(rows=most)
+
+
+def _edits_listing(change: ProgramChange, *, has_causes: bool = True) -> Listing:
+    def values(frame: pl.DataFrame) -> dict[str, Any]:
+        rows = change.edits[: frame.height]
+        columns: dict[str, list[Any] | None] = {
+            name: [getattr(edit, name) for edit in rows]
+            for name in ("device_ns", "host_ns", "launches", "waits", "bytes")
+        }
+        for name in ("launches", "waits", "bytes"):
+            columns[name] = columns[name] if any(columns[name] or ()) else None
+        calls = [(per_cycle(edit.base_calls), per_cycle(edit.new_calls)) for edit in rows]
+        return {
+            "edit": [short_names(edit.sentence) for edit in rows],
+            "cause": [cause_name(edit.cause) for edit in rows] if has_causes else None,
+            "place": [short_names(edit.place) for edit in rows],
+            "calls": [from_to(*both) for both in calls],
+            **columns,
+        }
+
+    frame = program_frame(change, "edits")
+    return Listing(frame, values, looks={"note": _rest(change), "whole": True})
 
 
 def _rest(change: ProgramChange) -> str:
@@ -226,17 +239,14 @@ def _rest(change: ProgramChange) -> str:
 
 def kinds_block(change: ProgramChange, most: int | None = None) -> Table:
     """Step types, and how often each comes."""
-    kinds = change.kinds[:most]
-    values = {
-        "kind": range(1, len(kinds) + 1),
-        "base_cycles": [len(kind.base_cycles) for kind in kinds],
-        "new_cycles": [len(kind.new_cycles) for kind in kinds],
-        "operators": [kind.calls for kind in kinds],
-        "period": [_period(kind) for kind in kinds],
-    }
-    return listed_table(
-        "cycle-kinds", "kinds", "Step types", (), values, total_rows=len(change.kinds)
-    )
+    frame = program_frame(change, "kinds")
+
+    def values(rows: pl.DataFrame) -> dict[str, Any]:
+        periods = [_period(kind) for kind in change.kinds[: rows.height]]
+        return {"operators": rows["calls"], "period": periods}
+
+    table = ViewTable(compared_view("kinds"), frame, listing=lambda: Listing(frame, values))
+    return table.block(rows=most)
 
 
 def _period(kind: CycleKinds) -> str:

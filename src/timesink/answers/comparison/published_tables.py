@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Sequence
-from io import StringIO
 from itertools import zip_longest
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
+from timesink.answers.tables import Listing, ViewTable
+from timesink.answers.views import compared_view
 from timesink.comparison.results import CycleTimes, Pair
 from timesink.model.data_files import csv_rows
-from timesink.output.json import cell_csv
 from timesink.output.names import in_published_cell
+
+if TYPE_CHECKING:
+    from timesink.answers.comparison.changes import PairView
 
 PUBLISHED = tuple(
     (row["column"], row["title"], row["form"])
@@ -21,23 +24,12 @@ PUBLISHED = tuple(
 )
 """Columns of the published table: ours, theirs with the labels of the sides, and how numbers are
 written in a report."""
-_BETWEEN_NAMES = "; "
 _ABSENT = "-"
 
 
 def table_csv(pair: Pair, table: str | None = None, top: int | None = None) -> str:
-    """One table of a pair, or its first rows; see `table_of` for which.
-
-    Six decimals, and an empty cell where a number is not defined.
-    """
-    name = table_of(pair, table)
-    frame = published_rows(pair) if name == "rows" else getattr(pair, name)
-    titles = published_titles(pair) if name == "rows" else frame.columns
-    out = StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(map(cell_csv, titles))
-    writer.writerows(zip(*(_cells(column) for column in frame[:top]), strict=True))
-    return out.getvalue().removesuffix("\n")
+    """One table of a pair, or its first rows; see `table_of` for which."""
+    return pair_table(pair, table_of(pair, table)).to_text("csv", top)
 
 
 def table_of(pair: Pair, table: str | None) -> str:
@@ -45,18 +37,30 @@ def table_of(pair: Pair, table: str | None) -> str:
     return table or ("times" if pair.rows.is_empty() else "rows")
 
 
-def _cells(column: pl.Series) -> list[object]:
-    """Values as a CSV holds them; a float that is no number is empty."""
-    if column.dtype.is_nested():
-        column = column.list.join(_BETWEEN_NAMES)
-    if column.dtype == pl.Boolean:
-        return ["" if value is None else str(value).lower() for value in column]
-    if not column.dtype.is_float():
-        return [cell_csv(value) if isinstance(value, str) else value for value in column]
-    return [
-        "" if value is None or value != value else f"{value:.6f}"  # noqa: PLR0124 - NaN
-        for value in column
-    ]
+def pair_table(pair: Pair, name: str, view: PairView | None = None) -> ViewTable:
+    """A table of a pair by the name that `--table` has for it: `rows`, `times`, `families`.
+
+    People see the numbers of its `view`, where there is one already.
+
+    >>> import timesink
+    >>> same = timesink.compare(timesink.sample(), timesink.sample())
+    >>> pair_table(same.pair, "times").rows(1)["change_pct"].to_list()
+    [0.0]
+    """
+
+    def listing() -> Listing:
+        from timesink.answers.comparison import changes  # noqa: PLC0415 - programs need no words
+
+        return changes.LISTINGS[name](view or changes.PairView(pair))
+
+    columns = (column for column, _, _ in PUBLISHED) if name == "rows" else ()
+    titles = published_titles(pair) if name == "rows" else ()
+    return ViewTable(
+        compared_view(name),
+        getattr(pair, name),
+        listing=listing,
+        published=dict(zip(columns, titles, strict=True)),
+    )
 
 
 def published_rows(pair: Pair) -> pl.DataFrame:

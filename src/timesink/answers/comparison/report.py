@@ -26,7 +26,7 @@ from timesink.runtime.engine import Engine
 
 if TYPE_CHECKING:
     from timesink.answers.comparison.comparison_json import ComparisonJson
-    from timesink.answers.comparison.gate_result import Gate
+    from timesink.answers.comparison.gate_result import GateAnswer
     from timesink.comparison.steps.efficiency import EfficiencyChange
     from timesink.model.diagnosis import Diagnosis, Expectation
 
@@ -153,7 +153,7 @@ def _fields_of(record: Comparison | Pair) -> dict[str, Any]:
     return {field.name: getattr(record, field.name) for field in fields(record)}
 
 
-def comparison_json(comparison: Comparison, gate: Gate | None = None) -> ComparisonJson:
+def comparison_json(comparison: Comparison, gate: GateAnswer | None = None) -> ComparisonJson:
     """All of a comparison as JSON has it, with what a gate says of it."""
     from timesink.answers.comparison.comparison_json import ComparisonJson  # noqa: PLC0415 - start-up time
     from timesink.answers.comparison.rank_sets import comparison_headline  # noqa: PLC0415

@@ -10,10 +10,10 @@ import polars as pl
 from msgspec import UNSET, UnsetType
 
 from timesink.answers.comparison.comparison_json import GateJson
-from timesink.answers.comparison.gate_result import EXACT, Gate
+from timesink.answers.comparison.gate_result import GateAnswer
 from timesink.answers.tables import to_rows
 from timesink.answers.views import listed_table
-from timesink.comparison.gate.verdict import FAILED, PASSED, Limit
+from timesink.comparison.gate.verdict import EXACT, FAILED, PASSED, Limit
 from timesink.comparison.snapshots import GROUPS, PeakChange, SnapshotPair
 from timesink.model import units
 from timesink.model.findings import GateCheck
@@ -74,7 +74,9 @@ def headline(pair: SnapshotPair) -> str:
     return " ".join(filter(None, (peak_sentence(worst), growth_sentence(pair, worst))))
 
 
-def snapshots_document(pair: SnapshotPair, gate: Gate | None, top: int | None = None) -> Document:
+def snapshots_document(
+    pair: SnapshotPair, gate: GateAnswer | None, top: int | None = None
+) -> Document:
     """The answer: peaks, then what is live at them by category, module and place."""
     sections = [Section("peaks", "Peak memory", (_peak_table(pair),), _leads(pair))]
     for by, (title, _) in _TITLES.items():
@@ -189,7 +191,7 @@ class SnapshotComparisonJson(msgspec.Struct, frozen=True, kw_only=True):
     """Only of a gate, or with `--fail-on` or `--budget`."""
 
     @classmethod
-    def of(cls, pair: SnapshotPair, gate: Gate | None) -> SnapshotComparisonJson:
+    def of(cls, pair: SnapshotPair, gate: GateAnswer | None) -> SnapshotComparisonJson:
         return cls(
             schema=SCHEMA,
             headline=headline(pair),
@@ -223,7 +225,7 @@ def snapshots_gate(
     *,
     options: str,
     command: Sequence[str],
-) -> Gate:
+) -> GateAnswer:
     """Whether the peaks stay within a limit in percent, and within a budget `peak_memory`."""
     allowed = next((budget.max_increase for budget in budgets if budget.name == PEAK), None)
     checks = []
@@ -247,4 +249,4 @@ def snapshots_gate(
         checks.append(GateCheck(EXACT, text, "failed allocations", FAILED))
     if not checks:
         checks.append(GateCheck(EXACT, "No blocks of memory to compare.", PEAK, "unjudged"))
-    return Gate(" vs ".join(pair.paths), options, tuple(checks), command=tuple(command))
+    return GateAnswer(" vs ".join(pair.paths), options, tuple(checks), command=tuple(command))
