@@ -53,6 +53,17 @@ READERS = (
 """Modules in the order they are asked: first those that know their header line and load fast; last
 the Chrome reader, the most forgiving one."""
 
+_AS_JSON = (
+    "rocprof",
+    "collective_logs.flight_recorder",
+    "collective_logs.inspector",
+    "ncu.reader",
+    "chrome.reader",
+)
+"""Those that a file may belong to which begins with a bracket: no others need be loaded."""
+_OF_EVENTS = ("rocprof", "chrome.reader")
+"""The same where a list of events is announced at the start."""
+
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 _DECLINED: tuple[tuple[re.Pattern[bytes], str, str], ...] = (
@@ -81,7 +92,10 @@ def find_reader(source: SourceFile, head: bytes) -> Reader:
             f"{source.path}: text in UTF-16, as PowerShell writes it",
             "convert it first: iconv -f UTF-16 -t UTF-8 FILE > OTHER",
         )
-    for reader in map(_load_reader, READERS):
+    candidates = READERS
+    if head.startswith((b"{", b"[")):
+        candidates = _OF_EVENTS if b'"traceEvents"' in head else _AS_JSON
+    for reader in map(_load_reader, candidates):
         if reader.sniff(head, source.name):
             return reader
     for pattern, what, hint in _DECLINED:
