@@ -92,7 +92,7 @@ def find_reader(source: SourceFile, head: bytes) -> Reader:
             f"{source.path}: text in UTF-16, as PowerShell writes it",
             "convert it first: iconv -f UTF-16 -t UTF-8 FILE > OTHER",
         )
-    candidates = READERS
+    candidates: tuple[str, ...] = READERS
     if head.startswith((b"{", b"[")):
         candidates = _OF_EVENTS if b'"traceEvents"' in head else _AS_JSON
     for reader in map(_load_reader, candidates):
