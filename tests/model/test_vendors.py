@@ -30,6 +30,8 @@ ALLOWED = {
     # Formats of one maker spell its tables and columns.
     "formats/nsys": "tables of Nsight Systems",
     "formats/rocprof.py": "sections of rocprofv3",
+    "formats/collective_logs/": "keys of NCCL's logs, and what the formats are called",
+    "answers/info_untimed.py": "what the formats are called",
     # A dialect whose lanes are called CAT_XPU whoever made the accelerator.
     "formats/counters.py": "lanes of a dialect",
     "sources/run_facts.py": "categories of a dialect",

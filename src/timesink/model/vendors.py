@@ -276,6 +276,10 @@ def is_gpu(label: str) -> bool:
 _GRAPHS = re.compile(rf"(?:, )?{NVIDIA.graphs}(?: for fixed shapes)?(, (?=larger))?")
 
 
+LIBRARIES_WITH_WORKSPACES = r"get(?:Current)?CUDABlas|cublas(?:Lt)?|cudnn|miopen|hipblas|nccl"
+"""A pattern of frames of makers' libraries that take device memory to work in."""
+
+
 def in_words_of(vendor: str, advice: str) -> str:
     """Advice in the words of a maker, without what it does not have."""
     row = next((vendor_row for vendor_row in VENDORS if vendor_row.name == vendor), None)
@@ -284,7 +288,8 @@ def in_words_of(vendor: str, advice: str) -> str:
     else:
         advice = advice.replace(NVIDIA.graphs, row.graphs)
     if row is None or not row.torch_module:
-        return advice.replace(f", {NVIDIA.torch_module}.synchronize()", "")
+        waits = f"{NVIDIA.torch_module}.synchronize()"
+        return advice.replace(f", {waits}", "").replace(f" and {waits}", "")
     return advice.replace(NVIDIA.torch_module, row.torch_module)
 
 

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from timesink.model.vendors import LIBRARIES_WITH_WORKSPACES
+
 FORWARD, BACKWARD, OPTIMIZER, SETUP = "forward", "backward", "optimizer", "setup"
 LIBRARY, LOADING, OTHER, NO_STACK = "library", "loading", "other", "no_stack"
 PARTS = (FORWARD, BACKWARD, OPTIMIZER, SETUP, LIBRARY, LOADING, OTHER, NO_STACK)
@@ -19,9 +21,7 @@ _FRAME = re.compile(r"^(?P<file>.*)\((?P<line>\d+)\): (?P<name>.*)$", re.DOTALL)
 _PART_OF_FRAME: Sequence[tuple[str, re.Pattern[str]]] = (
     (
         LIBRARY,
-        re.compile(
-            r"get(?:Current)?CUDABlas|Workspace|workspace|cublas(?:Lt)?|cudnn|miopen|hipblas|nccl",
-        ),
+        re.compile(rf"[Ww]orkspace|{LIBRARIES_WITH_WORKSPACES}"),
     ),
     (LOADING, re.compile(r"torch/utils/data/|pin_memory|DataLoader")),
     (

@@ -18,6 +18,8 @@ _ENDINGS = ("", ".json", ".jsonl", ".log", ".txt", ".pickle", ".pkl", ".gz")
 _OTHERS = ("run.json", "trace.json")
 """Files of recordings: a folder that has one is none of logs."""
 _KEYS = (b'"profiling_name"', b'"pg_config"', b'"collective_seq_id"')
+_OF_TRACES = (b'"traceEvents"', b'"schemaVersion"', b'"deviceProperties"', b'"distributedInfo"')
+"""A trace tells its process groups as well, before its events."""
 _PICKLED_KEYS = (b"pg_config", b"entries", b"nccl_comm_state", b"pg_status")
 _PARTS = (b'"header"', b'"metadata"')
 _MEASURES = (b'"coll_perf"', b'"p2p_perf"', b'"coll_sn"', b'"p2p_sn"')
@@ -31,7 +33,7 @@ def is_flight_recorder(head: bytes) -> bool:
     """
     if is_pickle(head):
         return sum(key in head[:_HEAD_BYTES] for key in _PICKLED_KEYS) >= 2
-    is_object = head.lstrip()[:1] == b"{" and b"traceEvents" not in head
+    is_object = head.lstrip()[:1] == b"{" and not any(key in head for key in _OF_TRACES)
     return is_object and any(key in head for key in _KEYS)
 
 
