@@ -26,9 +26,11 @@ from typing import Any
 
 import timesink
 from builders import to_bytes
+from collective_logs import entry, write_dumps
 from compared_runs import cycle_tables, write_timeline
 from golden_causes import CAUSES, programs_text, verdicts_text
 from golden_runs import COMMUNICATION, DEVICE, IDLE, ROOFS, Runs
+from memory_snapshots import ATTENTION, Allocator, train, write_snapshot
 from ncu_files import Call as Launch
 from ncu_files import details_csv
 from recorded_runs import recorded_counters, recorded_ranks, write_recording
@@ -110,6 +112,37 @@ LAUNCHES = [
 ]
 
 
+def write_fragments(path: Path) -> None:
+    made = Allocator()
+    blocks = [made.alloc(32 << 20, ATTENTION) for _ in range(64)]
+    made.free(*blocks[::2])
+    write_snapshot(path, made.snapshot())
+
+
+def dumps(unfinished: Callable[[int], list[int]]) -> dict[int, list[dict[str, Any]]]:
+    """Logs of four ranks: four collectives that ended, and those that did not."""
+    return {
+        rank: [
+            *(entry(rank, number) for number in range(1, 5)),
+            *(entry(rank, number, "started") for number in unfinished(rank)),
+        ]
+        for rank in range(4)
+    }
+
+
+def unlike_dumps() -> dict[int, list[dict[str, Any]]]:
+    calls = dumps(lambda _rank: [])
+    calls[1][1]["profiling_name"] = "nccl:all_gather"
+    return calls
+
+
+def late_dumps() -> dict[int, list[dict[str, Any]]]:
+    calls = {rank: [entry(rank, number) for number in range(30)] for rank in range(4)}
+    for call in calls[3]:
+        call["time_created_ns"] += 2_000_000
+    return calls
+
+
 def write_launches(path: Path) -> None:
     path.write_text(details_csv(LAUNCHES))
 
@@ -146,6 +179,13 @@ MADE: Mapping[str, Callable[[Path], object]] = {
     "ranks": recorded_ranks,
     "counters": recorded_counters,
     "cut.json.gz": lambda path: path.write_bytes(timesink.sample().read_bytes()[:100_000]),
+    "leak.pickle": lambda path: write_snapshot(path, train(7, leak=700_000).snapshot()),
+    "full.pickle": lambda path: write_snapshot(path, train(3, fails=True).snapshot()),
+    "split.pickle": write_fragments,
+    "missing": lambda path: write_dumps(path, dumps(lambda rank: [5] if rank != 2 else [])),
+    "stuck": lambda path: write_dumps(path, dumps(lambda _rank: [5])),
+    "unlike": lambda path: write_dumps(path, unlike_dumps()),
+    "late_log": lambda path: write_dumps(path, late_dumps()),
     "empty.json": lambda path: path.write_bytes(to_bytes({"traceEvents": []})),
     "noise.json": lambda path: path.write_bytes(b"nothing of a trace"),
 }

@@ -44,6 +44,7 @@ def look(shared_root: Path) -> Look:
 # -- every file is a trace of a known device, or is declined with a reason ------------------------
 
 DEVICES = {
+    "memory/*": ("unknown", None),
     "graphs/sglang_decode/*": ("amd", "AMD Instinct MI300X"),
     "graphs/vllm_decode_full/*": ("amd", ""),
     "h200/faults/*/counters.csv": ("cpu", None),
@@ -94,7 +95,6 @@ DEVICES = {
 DECLINED = (
     "graphs/*/capture_traces/execution_details.json",
     "graphs/*/expected/*",
-    "memory/*",
     "xplane/*",
     "h200/faults/*/fault.json",
     "hta/memory_analysis/*",

@@ -11,6 +11,7 @@ import pytest
 import timesink
 from cases import STEP, K, O, R, read
 from timesink.analyses.memory_curve import recording_start
+from timesink.answers.analysis import collective_log, memory
 from timesink.answers.analysis.document import PAGES, SECTIONS, analysis_document, view_document
 from timesink.answers.analysis.report import Analysis, whole_of
 from timesink.answers.analysis.time import MAX_BARS
@@ -41,8 +42,10 @@ OF_RANKS = frozenset(
         "process-groups",
         "clocks",
         "damaged",
+        *collective_log.SECTIONS,
     }
 )
+OF_SNAPSHOTS = frozenset(memory.SECTIONS)
 
 
 def blocks(document: Document, section: str) -> tuple[Block, ...]:
@@ -157,7 +160,7 @@ class TestPages:
         document = analysis_document(sample_analysis, page=page, rows=10)
         names = tuple(section.id for section in recorded_sections(document))
         # Of a single trace nothing is said about ranks.
-        assert names == tuple(name for name in PAGES[page] if name not in OF_RANKS)
+        assert names == tuple(name for name in PAGES[page] if name not in OF_RANKS | OF_SNAPSHOTS)
         assert all(section.blocks for section in document.sections)
 
     def test_an_empty_page_says_what_to_record(self, sample_analysis: Analysis):

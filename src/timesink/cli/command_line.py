@@ -45,7 +45,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "query": ("timesink.cli.query_export", "Query the tables of a recording in SQL."),
     },
     "housekeeping": {
-        "export": ("timesink.cli.query_export", "Write a recording as Parquet or Chrome JSON."),
+        "export": ("timesink.cli.query_export", "Write a recording for other tools."),
         "demo": ("timesink.cli.demo", "Analyze a recording that comes with timesink."),
         "cache": ("timesink.cli.cache", "Show or clear the cache of recordings."),
         "completion": ("timesink.cli.command_line", "Print a shell completion script."),

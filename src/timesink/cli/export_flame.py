@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 _MEASURES = ("device", "host", "memory")
 _GROUPS = ("stack", "module")
 _OPENED_WITH = {
-    "collapsed": "flamegraph.pl {file} > flame.svg, or https://www.speedscope.app",
-    "speedscope": "https://www.speedscope.app, or  speedscope {file}",
-    "pprof": "pprof -http=: {file}",
+    "collapsed": "flamegraph.pl {output} > flame.svg, or https://www.speedscope.app",
+    "speedscope": "https://www.speedscope.app, or  speedscope {output}",
+    "pprof": "pprof -http=: {output}",
 }
 
 
@@ -73,7 +73,7 @@ def run_flame(options: argparse.Namespace) -> int:
     sizes = ", ".join(f"{_amount(graph)} of {TITLES[graph.measure]}" for graph in graphs)
     print(f"Wrote {output} ({count_noun(count, 'stacks')}; {sizes})")
     how = _OPENED_WITH[options.flame]
-    print(f"Next: open it with {how.format(file=shlex.quote(str(output)))}")
+    print(f"Next: open it with {how.format(output=shlex.quote(str(output)))}")
     return 0
 
 

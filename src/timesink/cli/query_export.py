@@ -192,7 +192,7 @@ def _show(result: pl.DataFrame, options: argparse.Namespace, form: str) -> int:
 
 # -- timesink export -------------------------------------------------------------------------------
 
-EXPORT = """Write a recording as Parquet, Chrome JSON or a Perfetto trace.
+EXPORT = """Write a recording for other tools.
 
   timesink export trace.json.gz -o tables/          Parquet, one file per table
   timesink export damaged.json.gz -o mended.json.gz JSON that Perfetto opens
