@@ -16,7 +16,7 @@ def entry(rank: int, sequence: int, state: str = "completed", **fields: Any) -> 
     return {
         "frames": [
             {"name": "all_reduce", "filename": f"{TORCH}/distributed/x.py", "line": 1},
-            {"name": "train", "filename": "/work/train.py", "line": 77},
+            {"name": "train", "filename": "/code/train.py", "line": 77},
         ],
         "record_id": sequence,
         "pg_id": 0,

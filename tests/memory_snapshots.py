@@ -19,7 +19,7 @@ def frame(file: str, line: int, name: str) -> Frame:
 
 
 TORCH = "/env/lib/python3.12/site-packages/torch"
-MAIN = frame("/work/train.py", 40, "main")
+MAIN = frame("/code/train.py", 40, "main")
 SETUP = [
     frame(f"{TORCH}/nn/modules/module.py", 1320, "convert"),
     frame(f"{TORCH}/nn/modules/module.py", 900, "_apply"),
@@ -29,30 +29,30 @@ SETUP = [
 ATTENTION = [
     frame(f"{TORCH}/nn/modules/linear.py", 125, "forward"),
     frame(f"{TORCH}/nn/modules/module.py", 1750, "_call_impl"),
-    frame("/work/net.py", 20, "forward"),
+    frame("/code/net.py", 20, "forward"),
     frame(f"{TORCH}/nn/modules/module.py", 1750, "_call_impl"),
-    frame("/work/train.py", 52, "step"),
+    frame("/code/train.py", 52, "step"),
     MAIN,
 ]
-HEAD = [frame("/work/net.py", 31, "forward"), frame("/work/train.py", 52, "step"), MAIN]
+HEAD = [frame("/code/net.py", 31, "forward"), frame("/code/train.py", 52, "step"), MAIN]
 BACKWARD = [
     frame(f"{TORCH}/autograd/graph.py", 825, "_engine_run_backward"),
     frame(f"{TORCH}/_tensor.py", 626, "backward"),
-    frame("/work/train.py", 55, "step"),
+    frame("/code/train.py", 55, "step"),
     MAIN,
 ]
 OPTIMIZER = [
     frame(f"{TORCH}/optim/adam.py", 180, "_init_group"),
     frame(f"{TORCH}/optim/adam.py", 230, "step"),
-    frame("/work/train.py", 57, "step"),
+    frame("/code/train.py", 57, "step"),
     MAIN,
 ]
 UPDATE = [
     frame(f"{TORCH}/optim/adam.py", 700, "_multi_tensor_adam"),
-    frame("/work/train.py", 57, "step"),
+    frame("/code/train.py", 57, "step"),
     MAIN,
 ]
-LOGGING = [frame("/work/train.py", 61, "log"), MAIN]
+LOGGING = [frame("/code/train.py", 61, "log"), MAIN]
 
 
 class Allocator:

@@ -10,12 +10,12 @@ from builders import kernel, kineto, training_trace, write
 from timesink.analyses.flame import (
     NOT_LINKED,
     FlameGraph,
-    flame_difference,
     flame_graph,
     measures_of,
 )
 from timesink.analyses.forest import call_forest
 from timesink.errors import NotFoundError
+from timesink.formats.flame_files import FlameProfile, collapsed
 from timesink.model.schema import BUSY_KINDS
 
 
@@ -58,4 +58,5 @@ def test_what_is_not_recorded_is_an_error(tmp_path):
 
 def test_differences_have_both_sides():
     base, new = (FlameGraph("host", {("a",): 3, ("b",): 1}), FlameGraph("host", {("a",): 5}))
-    assert flame_difference(base, new) == {("a",): (3, 5), ("b",): (1, 0)}
+    profile = FlameProfile("host", "nanoseconds", new.weights, base.weights)
+    assert collapsed([profile]) == "a 3 5\nb 1 0\n"

@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from msgspec.structs import replace
 
 from timesink.captures.matching import match_replays
 from timesink.captures.replays import Replays
-from timesink.model.captures import GEOMETRY, Capture, capture_of
+from timesink.model.captures import CALLS, GEOMETRY, NODES, Capture
 
 
 def work(
@@ -35,6 +34,13 @@ def replays(*each: pl.DataFrame) -> Replays:
     return Replays(np.arange(len(each)), first, np.arange(sum(lengths)), pl.concat(each))
 
 
+def frame(columns: dict[str, Any], schema: Any, kind: str) -> pl.DataFrame:
+    """A table of what is given; the rest is not known."""
+    rows = max(map(len, columns.values()), default=0)
+    columns = {"kind": [kind] * rows, **columns}
+    return pl.DataFrame({name: columns.get(name, [None] * rows) for name in schema}, schema=schema)
+
+
 def capture(
     kernels: Sequence[str | None],
     *,
@@ -53,7 +59,8 @@ def capture(
     nodes: dict[str, list[Any]] = {"call": list(range(rows)), "kernel": list(kernels), **more}
     if grid is not None:
         nodes |= {name: [grid] * rows for name in GEOMETRY}
-    return replace(capture_of("a.json", "", calls, nodes), batch_size=size)
+    tables = frame(calls, CALLS, "operator"), frame(nodes, NODES, "kernel")
+    return Capture("a.json", "", *tables, batch_size=size)
 
 
 def nodes_of(found: Any, replay: int = 0) -> list[int] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 import msgspec
@@ -241,14 +241,3 @@ def _memory(trace: Trace, by: str) -> dict[StackFrames, int]:
         frames = tuple(reversed(stack.split(";"))) if stack else (NOT_RECORDED,)
         weights[(device, *frames)] += size
     return dict(weights)
-
-
-def flame_difference(base: FlameGraph, new: FlameGraph) -> dict[StackFrames, tuple[int, int]]:
-    """Both weights of every stack of either; 0 where a run has none.
-
-    >>> before, after = FlameGraph("host", {("a",): 3}), FlameGraph("host", {("a", "b"): 2})
-    >>> flame_difference(before, after)
-    {('a',): (3, 0), ('a', 'b'): (0, 2)}
-    """
-    stacks: Iterable[StackFrames] = dict.fromkeys([*base.weights, *new.weights])
-    return {stack: (base.weights.get(stack, 0), new.weights.get(stack, 0)) for stack in stacks}

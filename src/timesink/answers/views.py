@@ -250,8 +250,6 @@ _COMPARED: Mapping[str, tuple[str, str]] = {
     "edits": ("program-edits", "Program changes, per step"),
     "kinds": ("cycle-kinds", "Step types"),
 }
-COMPARED_VIEWS = tuple(_COMPARED)
-"""Tables of two runs, by the names that `timesink compare` has for them."""
 
 
 def compared_view(name: str) -> View:

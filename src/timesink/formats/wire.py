@@ -373,12 +373,6 @@ class Message:
         self._parts += encode_varint(number << 3 | FIXED64) + struct.pack("<d", value)
         return self
 
-    def fixed64(self, number: int, value: int) -> Message:
-        """Add a number of eight bytes."""
-        self._parts += encode_varint(number << 3 | FIXED64)
-        self._parts += (value & 0xFFFF_FFFF_FFFF_FFFF).to_bytes(8, "little")
-        return self
-
     def text(self, number: int, value: str) -> Message:
         """Add a text."""
         return self.raw(number, value.encode("utf-8", "replace"))

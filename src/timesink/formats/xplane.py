@@ -53,7 +53,6 @@ _VALUE_OF, _DOUBLE, _UNSIGNED, _SIGNED, _TEXT, _BYTES, _REFERENCE, _PACKED_TEXT 
 )
 
 _DEVICE_PLANE = re.compile(r"^/device:(?P<sort>[A-Z_]+):(?:[A-Z]+:)?(?P<number>\d+)(?P<core> .+)?$")
-_FACTS_PLANES = ("/host:metadata", "Task Environment", "/host:__ScopeRangeCallStack__")
 _KNOWN_PLANE = re.compile(rb"^(?:/host:|/device:|/virtualdevice:|#Chip|Task Environment|Host CPUs)")
 _UNIX_SINCE_1973_NS = 10**17
 _REPLACEMENT = "\ufffd".encode()

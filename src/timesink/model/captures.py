@@ -64,40 +64,6 @@ class Capture(msgspec.Struct, frozen=True, eq=False):
     """Device memory that the graph holds, where the recorder measured it."""
 
 
-def capture_of(
-    source: str,
-    label: str,
-    calls: dict[str, list[object]],
-    nodes: dict[str, list[object]],
-    *,
-    is_eager: bool = False,
-) -> Capture:
-    """A capture from the columns that are known.
-
-    >>> capture = capture_of("a.json", "", {"parent": [-1], "name": ["aten::mm"]}, {"call": [0]})
-    >>> capture.calls["kind"].to_list(), capture.nodes["kernel"].to_list()
-    (['operator'], [None])
-    """
-    return Capture(
-        source,
-        label,
-        _frame(calls, CALLS, {"kind": "operator"}),
-        _frame(nodes, NODES, {"kind": "kernel"}),
-        is_eager=is_eager,
-    )
-
-
-def _frame(
-    columns: dict[str, list[object]],
-    schema: dict[str, PolarsDataType],
-    usual: dict[str, object],
-) -> pl.DataFrame:
-    rows = max(map(len, columns.values()), default=0)
-    return pl.DataFrame(
-        {name: columns.get(name, [usual.get(name)] * rows) for name in schema}, schema=schema
-    )
-
-
 class CapturedSpans(NamedTuple):
     """Captured calls, and from when to when the devices worked for each of them."""
 

@@ -10,7 +10,6 @@ from timesink.analyses.collective_log import (
     StuckCollective,
     collective_log,
     disagreements,
-    logged_calls,
     stuck_collectives,
 )
 from timesink.model import units
@@ -170,8 +169,3 @@ def _ranks(ranks: Sequence[int], *, small: bool = False) -> str:
     word = "rank" if len(ranks) == 1 else "ranks"
     names = units.join_names([str(rank) for rank in ranks], _MAX_NAMED)
     return f"{word if small else word.capitalize()} {names}"
-
-
-def logged_ranks(trace: Trace) -> int:
-    """How many ranks there are logs of."""
-    return logged_calls(trace)["who"].n_unique()

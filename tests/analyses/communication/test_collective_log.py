@@ -21,7 +21,7 @@ def test_a_rank_that_never_entered_is_named(tmp_path: Path):
     )
     (finding,) = analysis.findings
     assert (finding.rule, finding.severity) == ("rank-never-entered", "high")
-    assert "/work/train.py(77): train" in finding.sentence
+    assert "/code/train.py(77): train" in finding.sentence
     log = analysis.table("collective-log")
     assert log["sequence"][0] == 5
     assert log["missing"][0].to_list() == [2]

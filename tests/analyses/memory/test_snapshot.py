@@ -101,14 +101,14 @@ def test_marked_steps_come_first(tmp_path: Path):
 def test_what_grows_is_named(tmp_path: Path):
     trace = _trace(tmp_path, train(7, leak=700_000))
     growth = find_view("memory-growth").table(trace)
-    assert growth["place"].to_list() == ["/work/train.py(61): log"]
+    assert growth["place"].to_list() == ["/code/train.py(61): log"]
     assert growth["growth_bytes"].to_list() == [_rounded(700_000)]
     kept = find_view("memory-unfreed").table(trace).filter(category="other")
     assert kept["blocks"].to_list() == [7]
     assert kept["steps"].to_list() == [6]
     finding = timesink.analyze(trace).findings[0]
     assert (finding.rule, finding.severity) == ("growing-memory", "high")
-    assert "/work/train.py(61): log" in finding.sentence
+    assert "/code/train.py(61): log" in finding.sentence
 
 
 def test_clean_training_has_no_finding(tmp_path: Path):
@@ -120,7 +120,7 @@ def test_failures_are_findings(tmp_path: Path):
     finding = timesink.analyze(trace).findings[0]
     assert finding.rule == "failed-allocation"
     assert "80.0 GiB" in finding.sentence
-    assert "/work/net.py(20): forward" in finding.sentence
+    assert "/code/net.py(20): forward" in finding.sentence
     assert find_view("memory-failures").table(trace)["device_free_bytes"].to_list() == [1 << 20]
 
 
@@ -186,7 +186,7 @@ def test_stacks_tell_the_part_of_a_program(stack: str, part: str, module: str):
 def test_a_kept_tensor_is_none_of_the_optimizer(tmp_path: Path):
     made = train(4, leak=100_000)
     blocks = snapshot_blocks(_trace(tmp_path, made))
-    logged = blocks.filter(pl.col("place") == "/work/train.py(61): log")
+    logged = blocks.filter(pl.col("place") == "/code/train.py(61): log")
     assert logged.height == 4
     assert LOGGING[0]["line"] == 61
     assert logged["category"].unique().to_list() == ["other"]
