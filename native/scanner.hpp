@@ -45,6 +45,30 @@ inline uint64_t load64(const char* at) {
   return value;
 }
 
+inline uint32_t load32(const char* at) {
+  uint32_t value;
+  std::memcpy(&value, at, sizeof value);
+  return value;
+}
+
+// Whether two texts of a length are the same: most are shorter than a call of memcmp is worth.
+__attribute__((always_inline)) inline bool same_bytes(const char* a, const char* b, size_t count) {
+  if (count >= 8) {
+    size_t at = 0;
+    for (; at + 8 <= count; at += 8) {
+      if (load64(a + at) != load64(b + at)) return false;
+    }
+    return load64(a + count - 8) == load64(b + count - 8);
+  }
+  if (count >= 4) {
+    return load32(a) == load32(b) && load32(a + count - 4) == load32(b + count - 4);
+  }
+  for (size_t at = 0; at < count; ++at) {
+    if (a[at] != b[at]) return false;
+  }
+  return true;
+}
+
 inline uint64_t mix(uint64_t a, uint64_t b) {
   __extension__ typedef unsigned __int128 wide;
   const wide product = static_cast<wide>(a) * b;
@@ -74,7 +98,10 @@ class Vocabulary {
     while (slots_[place].code >= 0) {
       if (slots_[place].hash == hash) {
         const Word& word = words_[static_cast<size_t>(slots_[place].code)];
-        if (word.is_number == is_number && word.text == text) return slots_[place].code;
+        if (word.is_number == is_number && word.text.size() == text.size() &&
+            same_bytes(word.text.data(), text.data(), text.size())) {
+          return slots_[place].code;
+        }
       }
       place = (place + 1) & mask_;
     }
@@ -82,7 +109,7 @@ class Vocabulary {
       throw std::length_error("too many texts");
     }
     const int32_t code = static_cast<int32_t>(words_.size());
-    words_.push_back({keep(text), hash, is_number});
+    words_.push_back({keep(text), hash, is_number, stands_as_written(text)});
     slots_[place] = {hash, code};
     return code;
   }
@@ -91,6 +118,7 @@ class Vocabulary {
     string_view text;
     uint64_t hash;
     bool is_number;
+    bool is_as_written;  // in JSON, between quotes, it is these very bytes
   };
   const std::vector<Word>& words() const { return words_; }
 
@@ -120,6 +148,13 @@ class Vocabulary {
     uint64_t hash = 0;
     int32_t code = -1;
   };
+
+  static bool stands_as_written(string_view text) {
+    for (const char c : text) {
+      if (c == '"' || c == '\\' || static_cast<unsigned char>(c) < 0x20) return false;
+    }
+    return true;
+  }
 
   string_view keep(string_view text) {
     if (text.empty()) return string_view();
@@ -159,6 +194,31 @@ class Vocabulary {
   size_t left_ = 0;
 };
 
+// Which word comes next, going by the one that followed the last one before: programs repeat
+// themselves, and comparing a text is cheaper than finding its end and its number.
+class Guess {
+ public:
+  int32_t code() const {
+    return previous_ >= 0 && static_cast<size_t>(previous_) < followers_.size()
+               ? followers_[static_cast<size_t>(previous_)]
+               : kNullCode;
+  }
+  void learn(int32_t code) {
+    if (code < 0) return;
+    if (previous_ >= 0) {
+      const size_t place = static_cast<size_t>(previous_);
+      if (place >= followers_.size()) followers_.resize(place + place / 2 + 16, kNullCode);
+      followers_[place] = code;
+    }
+    previous_ = code;
+  }
+  void confirm(int32_t code) { previous_ = code; }
+
+ private:
+  int32_t previous_ = kNullCode;
+  std::vector<int32_t> followers_;
+};
+
 enum VocabularyId { kPhases, kCategories, kNames, kLanes, kTexts, kVocabularies };
 
 // ---- what is asked: groups of events and their arguments ----------------------------------------
@@ -171,6 +231,7 @@ struct Key {
   int32_t column = -1;
   int32_t rank = 0;      // among the names of a column, the first that is given counts
   int32_t follower = 0;  // the key that came after this one last time
+  Guess guess;           // of its values, where they are texts
 };
 
 struct GroupPlan {
@@ -178,6 +239,9 @@ struct GroupPlan {
   std::vector<Key> keys;  // keys[0] stands for the start of the arguments
   std::vector<ValueType> columns;
   bool has_arguments = false;
+  unsigned kept = 0;       // columns of the envelope, see `Kept`
+  bool is_untimed = false; // its events need no time
+  bool needs_text = false; // its values are taken from the text of each piece
 };
 
 struct GroupRows {
@@ -186,9 +250,29 @@ struct GroupRows {
   std::vector<std::vector<int64_t>> ints;
   std::vector<std::vector<double>> floats;
   std::vector<std::vector<int32_t>> codes;
-  std::vector<uint8_t> present;
+  // By column: the row that has a value last, and the rank of its name.  Columns reach up to that
+  // row while a piece is scanned, and are as long as `rows` in the end, but for those without any.
+  std::vector<int32_t> last_row, last_rank;
   std::vector<int32_t> marked, unknown;
   bool odd = false;
+
+  bool has_values(size_t column) const { return last_row[column] >= 0; }
+};
+
+// Columns of a group over several pieces.
+struct RunGroup {
+  size_t count = 0;
+  std::vector<int32_t> index, phase, category, name, pid, tid;
+  std::vector<int64_t> ts_ns, dur_ns, ids;
+  std::vector<std::vector<int64_t>> ints;
+  std::vector<std::vector<double>> floats;
+  std::vector<std::vector<int32_t>> codes;
+};
+
+// Columns of the envelope that a group has use for.
+enum Kept : unsigned {
+  kKeepPhase = 1, kKeepCategory = 2, kKeepName = 4, kKeepPid = 8, kKeepTid = 16, kKeepTs = 32,
+  kKeepDur = 64, kKeepIds = 128
 };
 
 struct Refused {};
@@ -214,6 +298,23 @@ struct Scanner {
   std::string unescaped;
   int32_t envelope_followers[16] = {0};
   bool has_float_times = false, has_large_times = false;
+  bool has_odd_event = false;  // one that is counted as damaged, or left out
+
+  // Pieces that followed one another, as one.
+  std::vector<RunGroup> run;
+  size_t run_events = 0;
+
+  // Whether the piece is as pieces are: nothing in it has to be decoded or counted elsewhere.
+  bool is_even() const {
+    if (has_odd_event) return false;
+    for (size_t group = 0; group < groups.size(); ++group) {
+      if (rows[group].rows.empty()) continue;
+      if (rows[group].odd || groups[group].needs_text) return false;
+    }
+    return true;
+  }
+  void add_to_run();
+  void end_run();
 
   // The columns of a piece; where it is refused, nothing of it stays in the vocabularies.
   void scan(const char* text, size_t size);
@@ -224,7 +325,31 @@ struct Scanner {
 
   [[noreturn]] static void refuse() { throw Refused(); }
 
-  void skip_space() {
+  __attribute__((always_inline)) void skip_space() {
+    if (at_ < end && static_cast<unsigned char>(*at_) > ' ') return;
+    if (end - at_ >= 2 && *at_ == ' ' && static_cast<unsigned char>(at_[1]) > ' ') {
+      ++at_;
+      return;
+    }
+    skip_indent();
+  }
+  void skip_indent() {
+#if defined(__SSE2__)
+    while (end - at_ >= 16) {
+      const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at_));
+      const __m128i blank = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(' '));
+      const __m128i line = _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('\n')),
+                                        _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('\r')),
+                                                     _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\t'))));
+      const unsigned others = ~static_cast<unsigned>(
+                                  _mm_movemask_epi8(_mm_or_si128(blank, line))) & 0xffffu;
+      if (others) {
+        at_ += __builtin_ctz(others);
+        return;
+      }
+      at_ += 16;
+    }
+#endif
     while (at_ < end && (*at_ == ' ' || *at_ == '\n' || *at_ == '\r' || *at_ == '\t')) ++at_;
   }
   char peek() {
@@ -494,7 +619,41 @@ struct Scanner {
            std::isfinite(result);
   }
 
+  static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+  // A time as profilers write it: up to 16 digits, and up to three behind a point.
+  bool plain_time(int64_t& ns) {
+    if (end - at_ < 24) return false;
+    const char* at = at_;
+    const bool negative = *at == '-';
+    if (negative) ++at;
+    const char* start = at;
+    int64_t whole = 0;
+    while (at - start < 17 && is_digit(*at)) whole = whole * 10 + (*at++ - '0');
+    const auto length = at - start;
+    if (length == 0 || length > 16 || (length > 1 && *start == '0') || whole >= kLargestUs) {
+      return false;
+    }
+    ns = whole * 1000;
+    if (*at == '.') {
+      ++at;
+      if (!is_digit(*at)) return false;
+      int64_t unit = 100;
+      for (int i = 0; i < 3 && is_digit(*at); ++i) {
+        ns += (*at++ - '0') * unit;
+        unit /= 10;
+      }
+    }
+    if (is_digit(*at) || *at == '.' || *at == 'e' || *at == 'E') return false;
+    if (whole >= static_cast<int64_t>(kExactFloatLimitUs)) has_large_times = true;
+    if (negative) ns = -ns;
+    at_ = at;
+    return true;
+  }
+
   int64_t time() {
+    int64_t plain = 0;
+    if (plain_time(plain)) return plain;
     const char first = peek();
     if (first != '-' && (first < '0' || first > '9')) refuse();
     const Number value = number();
@@ -528,6 +687,56 @@ struct Scanner {
            static_cast<int64_t>(std::nearbyint((us - floor_us) * 1000));
   }
 
+  // Whether the text between quotes here is a word; it is behind it then.
+  bool is_quoted(const Vocabulary::Word& word) {
+    const size_t length = word.text.size();
+    if (static_cast<size_t>(end - at_) < length + 2 || *at_ != '"' || at_[length + 1] != '"' ||
+        !word.is_as_written || !same_bytes(at_ + 1, word.text.data(), length)) {
+      return false;
+    }
+    at_ += length + 2;
+    return true;
+  }
+
+  const Vocabulary::Word* guessed(VocabularyId id, int32_t code) const {
+    const auto& words = vocabularies[id].words();
+    // A word of a piece that was refused may be gone.
+    if (code < 0 || static_cast<size_t>(code) >= words.size()) return nullptr;
+    return &words[static_cast<size_t>(code)];
+  }
+
+  // Most events are in the lane of the event before.
+  int32_t lane_after(int32_t& last) {
+    const Vocabulary::Word* word = guessed(kLanes, last);
+    if (word != nullptr) {
+      if (!word->is_number) {
+        if (is_quoted(*word)) return last;
+      } else if (static_cast<size_t>(end - at_) > word->text.size() &&
+                 same_bytes(at_, word->text.data(), word->text.size())) {
+        const char c = at_[word->text.size()];
+        if (!is_digit(c) && c != '.' && c != 'e' && c != 'E') {
+          at_ += word->text.size();
+          return last;
+        }
+      }
+    }
+    const int32_t code = lane();
+    if (code >= 0) last = code;
+    return code;
+  }
+
+  int32_t text_after(VocabularyId id, Guess& guess) {
+    const int32_t expected = guess.code();
+    const Vocabulary::Word* word = guessed(id, expected);
+    if (word != nullptr && is_quoted(*word)) {
+      guess.confirm(expected);
+      return expected;
+    }
+    const int32_t code = text_or_null(id);
+    guess.learn(code);
+    return code;
+  }
+
   // A number or a text; null is missing.
   int32_t lane() {
     const char c = peek();
@@ -552,15 +761,26 @@ struct Scanner {
     return vocabularies[id].code_of(string(), false, seed);
   }
 
+  bool is_slice_of(int32_t phase_code, int64_t dur) const {
+    if (phase_code < 0) return dur != kNullInt;
+    return vocabularies[kPhases].words()[static_cast<size_t>(phase_code)].text == slice_phase;
+  }
   int8_t group_of(int32_t phase_code, int32_t category_code, int64_t dur, int32_t name_code);
   void place_category(int32_t code);
   void place_phase(int32_t code);
   void event();
   void arguments(GroupRows& target, GroupPlan& plan, bool is_given);
-  bool argument(GroupRows& target, const Key& matched);
+  bool argument(GroupRows& target, Key& matched);
+  int32_t raw_text(Guess& guess);
   void refuse_bad_utf8() const;
 
-  std::vector<int32_t> ranks_;
+  // The number of a key; the one that came after the last one, or the next, is tried first.
+  size_t key_of(GroupPlan& plan, size_t previous);
+  template <typename T>
+  static void set(GroupRows& target, std::vector<T>& column, T value, T missing);
+
+  Guess phase_guess_, category_guess_, name_guess_;
+  int32_t last_pid_ = kNullCode, last_tid_ = kNullCode;
 };
 
 // ---- one event -----------------------------------------------------------------------------------
@@ -611,9 +831,7 @@ inline int8_t Scanner::group_of(int32_t phase_code, int32_t category_code, int64
   while (group_of_phase.size() < vocabularies[kPhases].words().size()) {
     place_phase(static_cast<int32_t>(group_of_phase.size()));
   }
-  const bool is_slice =
-      phase_code < 0 ? dur != kNullInt : text(kPhases, phase_code) == slice_phase;
-  if (is_slice) {
+  if (is_slice_of(phase_code, dur)) {
     return category_code < 0 ? no_category : group_of_category[static_cast<size_t>(category_code)];
   }
   const int8_t group =
@@ -644,7 +862,7 @@ inline void Scanner::event() {
       const string_view guess = which < kOther ? kEnvelopeKeys[which] : string_view();
       const size_t length = guess.size();
       if (length && static_cast<size_t>(end - at_) > length + 2 && at_[0] == '"' &&
-          at_[length + 1] == '"' && std::memcmp(at_ + 1, guess.data(), length) == 0) {
+          at_[length + 1] == '"' && same_bytes(at_ + 1, guess.data(), length)) {
         at_ += length + 2;
       } else {
         which = envelope_key(key());
@@ -660,11 +878,11 @@ inline void Scanner::event() {
         seen |= 1u << which;
       }
       switch (which) {
-        case kPh: phase_code = text_or_null(kPhases); break;
-        case kCat: category_code = text_or_null(kCategories); break;
-        case kName: name_code = text_or_null(kNames); break;
-        case kPid: pid_code = lane(); break;
-        case kTid: tid_code = lane(); break;
+        case kPh: phase_code = text_after(kPhases, phase_guess_); break;
+        case kCat: category_code = text_after(kCategories, category_guess_); break;
+        case kName: name_code = text_after(kNames, name_guess_); break;
+        case kPid: pid_code = lane_after(last_pid_); break;
+        case kTid: tid_code = lane_after(last_tid_); break;
         case kTs: ts = time(); break;
         case kDur: dur = time(); break;
         case kId: {
@@ -713,6 +931,11 @@ inline void Scanner::event() {
   const int8_t group =
       decided >= 0 ? decided : group_of(phase_code, category_code, dur, name_code);
   if (group == flow && is_odd_id) refuse();
+  if (group == dropped || (ts == kNullInt && !groups[static_cast<size_t>(group)].is_untimed)) {
+    has_odd_event = true;
+  }
+  const bool is_slice = is_slice_of(phase_code, dur);
+  if (is_slice && (dur < 0 || name_code < 0)) has_odd_event = true;
   const int32_t row = static_cast<int32_t>(phase.size());
   phase.push_back(phase_code);
   category.push_back(category_code);
@@ -740,15 +963,6 @@ inline void Scanner::arguments(GroupRows& target, GroupPlan& plan, bool is_given
     if (is_given) skip_value();
     return;
   }
-  for (size_t column = 0; column < plan.columns.size(); ++column) {
-    switch (plan.columns[column]) {
-      case kInt: target.ints[column].push_back(kNullInt); break;
-      case kFloat:
-        target.floats[column].push_back(std::numeric_limits<double>::quiet_NaN());
-        break;
-      default: target.codes[column].push_back(kNullCode);
-    }
-  }
   if (!is_given) return;
   if (target.odd || peek() != '{') {
     target.odd = true;
@@ -757,7 +971,6 @@ inline void Scanner::arguments(GroupRows& target, GroupPlan& plan, bool is_given
   }
   ++at_;
   skip_space();
-  ranks_.assign(plan.columns.size(), std::numeric_limits<int32_t>::max());
   bool is_unknown = false;
   if (peek() == '}') {
     ++at_;
@@ -765,23 +978,7 @@ inline void Scanner::arguments(GroupRows& target, GroupPlan& plan, bool is_given
     size_t previous = 0;
     for (;;) {
       skip_space();
-      size_t which = static_cast<size_t>(plan.keys[previous].follower);
-      const std::string& guess = plan.keys[which].text;
-      const size_t length = guess.size();
-      if (which && static_cast<size_t>(end - at_) > length + 2 && at_[0] == '"' &&
-          at_[length + 1] == '"' && std::memcmp(at_ + 1, guess.data(), length) == 0) {
-        at_ += length + 2;
-      } else {
-        const string_view text = key();
-        which = 0;
-        for (size_t i = 1; i < plan.keys.size(); ++i) {
-          if (plan.keys[i].text == text) {
-            which = i;
-            break;
-          }
-        }
-        if (which) plan.keys[previous].follower = static_cast<int32_t>(which);
-      }
+      const size_t which = key_of(plan, previous);
       skip_space();
       expect(':');
       skip_space();
@@ -803,11 +1000,73 @@ inline void Scanner::arguments(GroupRows& target, GroupPlan& plan, bool is_given
   if (is_unknown) target.unknown.push_back(static_cast<int32_t>(target.rows.size()) - 1);
 }
 
+inline size_t Scanner::key_of(GroupPlan& plan, size_t previous) {
+  const size_t left = static_cast<size_t>(end - at_);
+  size_t guess = previous;
+  for (int tries = 0; tries < 3; ++tries) {  // one that few events have may be left out
+    guess = static_cast<size_t>(plan.keys[guess].follower);
+    if (guess == 0) break;
+    const std::string& text = plan.keys[guess].text;
+    const size_t length = text.size();
+    if (left > length + 2 && at_[0] == '"' && at_[length + 1] == '"' &&
+        same_bytes(at_ + 1, text.data(), length)) {
+      at_ += length + 2;
+      return guess;
+    }
+  }
+  const string_view text = key();
+  for (size_t which = 1; which < plan.keys.size(); ++which) {
+    const std::string& other = plan.keys[which].text;
+    if (other.size() == text.size() && same_bytes(other.data(), text.data(), text.size())) {
+      plan.keys[previous].follower = static_cast<int32_t>(which);
+      return which;
+    }
+  }
+  return 0;
+}
+
+// The value of the last row in a column, rows without one before it filled.
+template <typename T>
+inline void Scanner::set(GroupRows& target, std::vector<T>& column, T value, T missing) {
+  const size_t row = target.rows.size() - 1;
+  if (column.size() > row) {
+    column[row] = value;
+    return;
+  }
+  if (column.size() < row) column.resize(row, missing);
+  column.push_back(value);
+}
+
+// A value as it is written, checked, as a text of the vocabulary.
+inline int32_t Scanner::raw_text(Guess& guess) {
+  const int32_t expected = guess.code();
+  const Vocabulary::Word* word = guessed(kTexts, expected);
+  if (word != nullptr) {
+    // Only what ends where its last character stands: strings, lists and objects.
+    const size_t length = word->text.size();
+    const char c = length ? word->text.front() : '\0';
+    if ((c == '"' || c == '[' || c == '{') && static_cast<size_t>(end - at_) >= length &&
+        same_bytes(at_, word->text.data(), length)) {
+      at_ += length;
+      guess.confirm(expected);
+      return expected;
+    }
+  }
+  const char* start = at_;
+  skip_value();
+  const int32_t code = vocabularies[kTexts].code_of(
+      string_view(start, static_cast<size_t>(at_ - start)), false, seed);
+  guess.learn(code);
+  return code;
+}
+
 // The value of a known argument; false where it is of a type that its column does not take.
-inline bool Scanner::argument(GroupRows& target, const Key& matched) {
+inline bool Scanner::argument(GroupRows& target, Key& matched) {
   const size_t column = matched.column < 0 ? 0 : static_cast<size_t>(matched.column);
   if (matched.type <= kText) {
-    int32_t& rank = ranks_[column];
+    const int32_t row = static_cast<int32_t>(target.rows.size()) - 1;
+    const int32_t rank = target.last_row[column] == row ? target.last_rank[column]
+                                                        : std::numeric_limits<int32_t>::max();
     if (rank == matched.rank) refuse();  // twice: the last one counts, elsewhere
     if (rank < matched.rank) {
       // An earlier name of the same column was given; the value must still be of the type.
@@ -834,7 +1093,7 @@ inline bool Scanner::argument(GroupRows& target, const Key& matched) {
           skip_value();
           return false;
         }
-        target.ints[column].back() = value;
+        set(target, target.ints[column], value, kNullInt);
         break;
       }
       case kFloat: {
@@ -847,7 +1106,7 @@ inline bool Scanner::argument(GroupRows& target, const Key& matched) {
           skip_value();
           return false;
         }
-        target.floats[column].back() = value;
+        set(target, target.floats[column], value, std::numeric_limits<double>::quiet_NaN());
         break;
       }
       case kLane: {
@@ -859,18 +1118,15 @@ inline bool Scanner::argument(GroupRows& target, const Key& matched) {
           skip_value();
           return false;
         }
-        target.codes[column].back() = lane();
+        set(target, target.codes[column], lane(), kNullCode);
         break;
       }
       default: {
-        const char* start = at_;
-        skip_value();
-        target.codes[column].back() = vocabularies[kTexts].code_of(
-            string_view(start, static_cast<size_t>(at_ - start)), false, seed);
+        set(target, target.codes[column], raw_text(matched.guess), kNullCode);
       }
     }
-    rank = matched.rank;
-    target.present[column] = 1;
+    target.last_row[column] = row;
+    target.last_rank[column] = matched.rank;
     return true;
   }
   skip_value();
@@ -888,6 +1144,16 @@ inline void Scanner::refuse_bad_utf8() const {
   const unsigned char* at = reinterpret_cast<const unsigned char*>(begin);
   const unsigned char* stop = reinterpret_cast<const unsigned char*>(end);
   while (at < stop) {
+#if defined(__SSE2__)
+    while (stop - at >= 64) {
+      const __m128i* from = reinterpret_cast<const __m128i*>(at);
+      const __m128i any = _mm_or_si128(
+          _mm_or_si128(_mm_loadu_si128(from), _mm_loadu_si128(from + 1)),
+          _mm_or_si128(_mm_loadu_si128(from + 2), _mm_loadu_si128(from + 3)));
+      if (_mm_movemask_epi8(any)) break;
+      at += 64;
+    }
+#endif
     while (stop - at >= 8 && (load64(reinterpret_cast<const char*>(at)) & 0x8080808080808080ULL) == 0)
       at += 8;
     if (at >= stop) return;
@@ -935,7 +1201,7 @@ inline void Scanner::scan_piece(const char* text, size_t size) {
   for (auto* column : {&phase, &category, &name, &pid, &tid}) column->clear();
   for (auto* column : {&ts_ns, &dur_ns, &ids}) column->clear();
   place.clear();
-  has_float_times = has_large_times = false;
+  has_float_times = has_large_times = has_odd_event = false;
   rows.resize(groups.size());
   for (size_t group = 0; group < groups.size(); ++group) {
     GroupRows& target = rows[group];
@@ -952,7 +1218,8 @@ inline void Scanner::scan_piece(const char* text, size_t size) {
     for (auto& column : target.ints) column.clear();
     for (auto& column : target.floats) column.clear();
     for (auto& column : target.codes) column.clear();
-    target.present.assign(count, 0);
+    target.last_row.assign(count, -1);
+    target.last_rank.assign(count, 0);
   }
   refuse_bad_utf8();
   skip_space();
@@ -974,6 +1241,82 @@ inline void Scanner::scan_piece(const char* text, size_t size) {
   skip_space();
   if (at_ != end) refuse();
   if (has_float_times && has_large_times) refuse();
+  for (size_t group = 0; group < groups.size(); ++group) {
+    GroupRows& target = rows[group];
+    const size_t count = target.rows.size();
+    for (size_t column = 0; column < groups[group].columns.size(); ++column) {
+      if (!target.has_values(column)) continue;
+      switch (groups[group].columns[column]) {
+        case kInt: target.ints[column].resize(count, kNullInt); break;
+        case kFloat:
+          target.floats[column].resize(count, std::numeric_limits<double>::quiet_NaN());
+          break;
+        default: target.codes[column].resize(count, kNullCode);
+      }
+    }
+  }
+}
+
+// ---- pieces that follow one another --------------------------------------------------------------
+
+template <typename T>
+inline void append(std::vector<T>& column, const std::vector<T>& more, size_t before, T missing) {
+  column.resize(before, missing);
+  column.insert(column.end(), more.begin(), more.end());
+}
+
+inline void Scanner::add_to_run() {
+  run.resize(groups.size());
+  for (size_t group = 0; group < groups.size(); ++group) {
+    const GroupPlan& plan = groups[group];
+    const GroupRows& piece = rows[group];
+    RunGroup& whole = run[group];
+    const auto take = [&piece](auto& column, const auto& values) {
+      for (const int32_t row : piece.rows) column.push_back(values[static_cast<size_t>(row)]);
+    };
+    const int32_t first = static_cast<int32_t>(run_events);
+    for (const int32_t row : piece.rows) whole.index.push_back(first + row);
+    if (plan.kept & kKeepPhase) take(whole.phase, phase);
+    if (plan.kept & kKeepCategory) take(whole.category, category);
+    if (plan.kept & kKeepName) take(whole.name, name);
+    if (plan.kept & kKeepPid) take(whole.pid, pid);
+    if (plan.kept & kKeepTid) take(whole.tid, tid);
+    if (plan.kept & kKeepTs) take(whole.ts_ns, ts_ns);
+    if (plan.kept & kKeepDur) take(whole.dur_ns, dur_ns);
+    if (plan.kept & kKeepIds) take(whole.ids, ids);
+    const size_t count = plan.columns.size();
+    whole.ints.resize(count);
+    whole.floats.resize(count);
+    whole.codes.resize(count);
+    for (size_t column = 0; column < count; ++column) {
+      if (!piece.has_values(column)) continue;
+      switch (plan.columns[column]) {
+        case kInt: append(whole.ints[column], piece.ints[column], whole.count, kNullInt); break;
+        case kFloat:
+          append(whole.floats[column], piece.floats[column], whole.count,
+                 std::numeric_limits<double>::quiet_NaN());
+          break;
+        default: append(whole.codes[column], piece.codes[column], whole.count, kNullCode);
+      }
+    }
+    whole.count += piece.rows.size();
+  }
+  run_events += phase.size();
+}
+
+inline void Scanner::end_run() {
+  for (RunGroup& whole : run) {
+    whole.count = 0;
+    for (auto* column : {&whole.index, &whole.phase, &whole.category, &whole.name, &whole.pid,
+                         &whole.tid}) {
+      column->clear();
+    }
+    for (auto* column : {&whole.ts_ns, &whole.dur_ns, &whole.ids}) column->clear();
+    for (auto& column : whole.ints) column.clear();
+    for (auto& column : whole.floats) column.clear();
+    for (auto& column : whole.codes) column.clear();
+  }
+  run_events = 0;
 }
 
 }  // namespace timesink

@@ -93,7 +93,7 @@ def find_reader(source: SourceFile, head: bytes) -> Reader:
             "convert it first: iconv -f UTF-16 -t UTF-8 FILE > OTHER",
         )
     candidates: tuple[str, ...] = READERS
-    if head.startswith((b"{", b"[")):
+    if head.lstrip().startswith((b"{", b"[")):
         candidates = _OF_EVENTS if b'"traceEvents"' in head else _AS_JSON
     for reader in map(_load_reader, candidates):
         if reader.sniff(head, source.name):

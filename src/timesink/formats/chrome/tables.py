@@ -208,7 +208,9 @@ class Assembly:
             # Codes of one share become the common ones.
             codes: Array = self.words.remaps[share][column.vocabulary][column.values]
             return codes
-        return column.values + offset if key == "index" else column.values
+        if key != "index":
+            return column.values
+        return np.add(column.values, offset, dtype=np.int64)
 
 
 # Tables of the model.
