@@ -84,6 +84,11 @@ def looks_like_events(head: bytes) -> bool:
     return _PHASE_KEY.search(head, at) is not None and head[at:].lstrip()[:1] == b"{"
 
 
+def names_its_profiler(head: bytes) -> bool:
+    """Whether the metadata in front is that of a profiler whose traces no other reader takes."""
+    return _METADATA_KEY.search(head) is not None and _EVENTS_KEY.search(head) is not None
+
+
 def split_head(blocks: Iterable[bytes]) -> tuple[bytes, bool, Iterator[bytes]] | None:
     """Text before the events, whether the list is bare, and the stream from the first event on."""
     stream = iter(blocks)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import gc
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
-from itertools import compress
+from itertools import compress, takewhile
 from typing import Any, Literal
 
 import msgspec
@@ -567,7 +567,7 @@ class PieceDecoder:
 class RawArguments(Sequence[Raw]):
     """Arguments of the rows of a group as they stand in the text of a piece."""
 
-    def __init__(self, text: bytes, seen: ScannedGroup, rows: npt.NDArray[np.intp]) -> None:
+    def __init__(self, text: bytes, seen: ScannedGroup, rows: npt.NDArray[Any]) -> None:
         self._text, self.seen = text, seen
         places = slice(None) if len(rows) == len(seen.rows) else np.searchsorted(seen.rows, rows)
         self._starts, self._ends = seen.starts[places], seen.ends[places]
@@ -687,8 +687,10 @@ def decode_share(
     shares: int,
     brief: IsChosen | None = None,
     progress: Progress | None = None,
+    *,
+    is_stopped: Callable[[], bool] = bool,
 ) -> Share:
-    """Decode every `shares`-th piece, from number `share` on."""
+    """Decode every `shares`-th piece, from number `share` on, until it is stopped."""
     damage = Damage()
     opened = split_head(source.blocks(damage, progress))
     if opened is None:
@@ -705,6 +707,7 @@ def decode_share(
         cuts = cut_pieces(stream, share=share, shares=shares)
         if is_native() and shares == 1 and usable_cores() > 1:
             cuts = read_ahead(cuts)  # unpacking and scanning hold no lock of the interpreter
+        cuts = takewhile(lambda _: not is_stopped(), cuts)
         pieces = [_decode_cut(decoder, cut, bare=bare) for cut in cuts]
         decoder.end_run()
     finally:

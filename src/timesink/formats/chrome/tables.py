@@ -210,7 +210,8 @@ class Assembly:
             return codes
         if key != "index":
             return column.values
-        return np.add(column.values, offset, dtype=np.int64)
+        index: Array = np.add(column.values, offset, dtype=np.int64)
+        return index
 
 
 # Tables of the model.
