@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 
 OF_PROGRAM = ("program", "edits", "kinds")
 """Tables of the program alone: both as one tree, its changes, step types."""
-NO_PROGRAM = "no program can be compared: a side has no timeline"
 
 
 def pair_table(pair: Pair, name: str, view: PairView | None = None) -> ViewTable:
@@ -59,7 +57,7 @@ def _changed_counters(pair: Pair, view: PairView | None) -> pl.DataFrame:
 
 
 def _table_of_program(pair: Pair, name: str) -> ViewTable:
-    from timesink.answers.comparison.program import program_table  # noqa: PLC0415 - start-up time
+    from timesink.answers.comparison.program import NO_PROGRAM, program_table  # noqa: PLC0415 - start-up time
     from timesink.comparison.causes.diagnosis import diagnose  # noqa: PLC0415
 
     program = diagnose(pair).program
@@ -116,10 +114,3 @@ def table_csv(pair: Pair, table: str | None = None, top: int | None = None) -> s
 def table_of(pair: Pair, table: str | None) -> str:
     """Which table is meant: the one asked for, else the published one; times without counters."""
     return table or ("times" if pair.rows.is_empty() else "rows")
-
-
-def lazy_tables(comparison: Comparison, names: Mapping[str, str]) -> dict[str, pl.LazyFrame]:
-    """Tables by the names that a query has for them."""
-    return {
-        sql_name: comparison_table(comparison, name).lazy() for sql_name, name in names.items()
-    }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 from pathlib import Path
+
 import polars as pl
 
 from timesink.comparison.results import CycleTimes, Pair
