@@ -14,6 +14,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "nesting.hpp"
@@ -182,19 +183,6 @@ PyObject* group_result(const GroupPlan& plan, const GroupRows& rows) {
                        columns, bytes_of(rows.marked), bytes_of(rows.unknown), rows.odd ? 1 : 0);
 }
 
-// Codes in as few bytes as the largest of them needs.
-PyObject* codes_of(const std::vector<int32_t>& codes) {
-  int32_t largest = 0;
-  for (const int32_t code : codes) largest = code > largest ? code : largest;
-  if (largest <= std::numeric_limits<int8_t>::max()) {
-    return bytes_of(std::vector<int8_t>(codes.begin(), codes.end()));
-  }
-  if (largest <= std::numeric_limits<int16_t>::max()) {
-    return bytes_of(std::vector<int16_t>(codes.begin(), codes.end()));
-  }
-  return bytes_of(codes);
-}
-
 PyObject* none() {
   Py_INCREF(Py_None);
   return Py_None;
@@ -278,16 +266,54 @@ PyObject* scan(PyObject*, PyObject* args) {
   return is_in_run ? run_result(*scanner) : piece_result(*scanner);
 }
 
-PyObject* column_or_none(const std::vector<int64_t>& values) {
-  return values.empty() ? none() : bytes_of(values);
+template <typename T>
+PyObject* bytes_of(const Column<T>& column) {
+  return PyBytes_FromStringAndSize(reinterpret_cast<const char*>(column.data()),
+                                   static_cast<Py_ssize_t>(column.size() * sizeof(T)));
 }
 
-PyObject* column_or_none(const std::vector<double>& values) {
-  return values.empty() ? none() : bytes_of(values);
+template <typename Narrow>
+PyObject* narrowed(const Column<int32_t>& codes) {
+  PyObject* bytes =
+      PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(codes.size() * sizeof(Narrow)));
+  if (bytes == nullptr) return nullptr;
+  char* content = PyBytes_AsString(bytes);
+  for (size_t row = 0; row < codes.size(); ++row) {
+    const Narrow code = static_cast<Narrow>(codes[row]);
+    std::memcpy(content + row * sizeof(Narrow), &code, sizeof(Narrow));
+  }
+  return bytes;
 }
 
-PyObject* column_or_none(const std::vector<int32_t>& codes) {
-  return codes.empty() ? none() : codes_of(codes);
+// Codes in as few bytes as the largest of them needs.
+PyObject* codes_of(const Column<int32_t>& codes) {
+  int32_t largest = 0;
+  for (size_t row = 0; row < codes.size(); ++row) {
+    largest = codes[row] > largest ? codes[row] : largest;
+  }
+  if (largest <= std::numeric_limits<int8_t>::max()) return narrowed<int8_t>(codes);
+  if (largest <= std::numeric_limits<int16_t>::max()) return narrowed<int16_t>(codes);
+  return bytes_of(codes);
+}
+
+// The values of a column, which is given up for them; None where there are none.
+template <typename T>
+PyObject* handed_over(Column<T>& column) {
+  if (column.empty()) return none();
+  PyObject* values;
+  if constexpr (std::is_same_v<T, int32_t>) {
+    values = codes_of(column);
+  } else {
+    values = bytes_of(column);
+  }
+  column.release();
+  return values;
+}
+
+template <typename T>
+PyObject* handed_over(Column<T>& column, size_t count, T missing) {
+  if (!column.empty()) column.fill(count, missing);
+  return handed_over(column);
 }
 
 PyObject* run_group(const GroupPlan& plan, RunGroup& group) {
@@ -296,30 +322,25 @@ PyObject* run_group(const GroupPlan& plan, RunGroup& group) {
   for (size_t column = 0; column < plan.columns.size(); ++column) {
     PyObject* values = nullptr;
     switch (plan.columns[column]) {
-      case kInt:
-        if (!group.ints[column].empty()) group.ints[column].resize(group.count, kNullInt);
-        values = column_or_none(group.ints[column]);
-        break;
+      case kInt: values = handed_over(group.ints[column], group.count, kNullInt); break;
       case kFloat:
-        if (!group.floats[column].empty()) {
-          group.floats[column].resize(group.count, std::numeric_limits<double>::quiet_NaN());
-        }
-        values = column_or_none(group.floats[column]);
+        values = handed_over(group.floats[column], group.count,
+                             std::numeric_limits<double>::quiet_NaN());
         break;
-      default:
-        if (!group.codes[column].empty()) group.codes[column].resize(group.count, kNullCode);
-        values = column_or_none(group.codes[column]);
+      default: values = handed_over(group.codes[column], group.count, kNullCode);
     }
     if (!give(columns, values)) {
       Py_DECREF(columns);
       return nullptr;
     }
   }
-  return Py_BuildValue("nNNNNNNNNNN", static_cast<Py_ssize_t>(group.count), bytes_of(group.index),
-                       column_or_none(group.phase), column_or_none(group.category),
-                       column_or_none(group.name), column_or_none(group.pid),
-                       column_or_none(group.tid), column_or_none(group.ts_ns),
-                       column_or_none(group.dur_ns), column_or_none(group.ids), columns);
+  PyObject* index = bytes_of(group.index);
+  group.index.release();
+  return Py_BuildValue("nNNNNNNNNNN", static_cast<Py_ssize_t>(group.count), index,
+                       handed_over(group.phase), handed_over(group.category),
+                       handed_over(group.name), handed_over(group.pid), handed_over(group.tid),
+                       handed_over(group.ts_ns), handed_over(group.dur_ns),
+                       handed_over(group.ids), columns);
 }
 
 // end_run(scanner) -> columns of each group over all pieces of the run, None of those without rows

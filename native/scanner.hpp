@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "column.hpp"
 #include "json_text.hpp"
 #include "vocabulary.hpp"
 
@@ -65,11 +66,11 @@ struct GroupRows {
 // Columns of a group over several pieces.
 struct RunGroup {
   size_t count = 0;
-  std::vector<int32_t> index, phase, category, name, pid, tid;
-  std::vector<int64_t> ts_ns, dur_ns, ids;
-  std::vector<std::vector<int64_t>> ints;
-  std::vector<std::vector<double>> floats;
-  std::vector<std::vector<int32_t>> codes;
+  Column<int32_t> index, phase, category, name, pid, tid;
+  Column<int64_t> ts_ns, dur_ns, ids;
+  std::vector<Column<int64_t>> ints;
+  std::vector<Column<double>> floats;
+  std::vector<Column<int32_t>> codes;
 };
 
 // Columns of the envelope that a group has use for.
@@ -104,6 +105,10 @@ struct Scanner : JsonText {
   // Whether the piece is as pieces are: nothing in it has to be decoded or counted elsewhere.
   bool is_even() const {
     if (has_odd_event) return false;
+    // Places in a run are counted in 32 bits.
+    if (run_events > static_cast<size_t>(std::numeric_limits<int32_t>::max()) - phase.size()) {
+      return false;
+    }
     for (size_t group = 0; group < groups.size(); ++group) {
       if (rows[group].rows.empty()) continue;
       if (rows[group].odd || groups[group].needs_text) return false;
@@ -651,23 +656,20 @@ inline void Scanner::scan_piece(const char* text, size_t size) {
 
 // ---- pieces that follow one another --------------------------------------------------------------
 
-template <typename T>
-inline void append(std::vector<T>& column, const std::vector<T>& more, size_t before, T missing) {
-  column.resize(before, missing);
-  column.insert(column.end(), more.begin(), more.end());
-}
-
 inline void Scanner::add_to_run() {
   run.resize(groups.size());
   for (size_t group = 0; group < groups.size(); ++group) {
     const GroupPlan& plan = groups[group];
     const GroupRows& piece = rows[group];
     RunGroup& whole = run[group];
-    const auto take = [&piece](auto& column, const auto& values) {
-      for (const int32_t row : piece.rows) column.push_back(values[static_cast<size_t>(row)]);
+    const size_t more = piece.rows.size();
+    const auto take = [&piece, more](auto& column, const auto& values) {
+      auto* target = column.extend(more);
+      for (const int32_t row : piece.rows) *target++ = values[static_cast<size_t>(row)];
     };
     const int32_t first = static_cast<int32_t>(run_events);
-    for (const int32_t row : piece.rows) whole.index.push_back(first + row);
+    int32_t* index = whole.index.extend(more);
+    for (const int32_t row : piece.rows) *index++ = first + row;
     if (plan.kept & kKeepPhase) take(whole.phase, phase);
     if (plan.kept & kKeepCategory) take(whole.category, category);
     if (plan.kept & kKeepName) take(whole.name, name);
@@ -683,31 +685,21 @@ inline void Scanner::add_to_run() {
     for (size_t column = 0; column < count; ++column) {
       if (!piece.has_values(column)) continue;
       switch (plan.columns[column]) {
-        case kInt: append(whole.ints[column], piece.ints[column], whole.count, kNullInt); break;
+        case kInt: whole.ints[column].append(piece.ints[column], whole.count, kNullInt); break;
         case kFloat:
-          append(whole.floats[column], piece.floats[column], whole.count,
-                 std::numeric_limits<double>::quiet_NaN());
+          whole.floats[column].append(piece.floats[column], whole.count,
+                                      std::numeric_limits<double>::quiet_NaN());
           break;
-        default: append(whole.codes[column], piece.codes[column], whole.count, kNullCode);
+        default: whole.codes[column].append(piece.codes[column], whole.count, kNullCode);
       }
     }
-    whole.count += piece.rows.size();
+    whole.count += more;
   }
   run_events += phase.size();
 }
 
 inline void Scanner::end_run() {
-  for (RunGroup& whole : run) {
-    whole.count = 0;
-    for (auto* column : {&whole.index, &whole.phase, &whole.category, &whole.name, &whole.pid,
-                         &whole.tid}) {
-      column->clear();
-    }
-    for (auto* column : {&whole.ts_ns, &whole.dur_ns, &whole.ids}) column->clear();
-    for (auto& column : whole.ints) column.clear();
-    for (auto& column : whole.floats) column.clear();
-    for (auto& column : whole.codes) column.clear();
-  }
+  run.clear();
   run_events = 0;
 }
 

@@ -282,7 +282,7 @@ class PieceDecoder:
         self._inputs = None if brief is None else arguments.ChosenInputs(brief)
         self.runs: list[Piece] = []
         """Columns of pieces that followed one another, under the number of the first."""
-        self._first, self._next, self._run_bytes = 0, -1, 0
+        self._first, self._next = 0, -1
 
     def decode(self, number: int, text: bytes) -> Piece:
         """Columns of a piece of valid JSON: a list of events in brackets.
@@ -311,20 +311,19 @@ class PieceDecoder:
     def _scan(self, number: int, text: bytes) -> ScannedPiece | RunPiece | None:
         if self._scanner is None:
             return None
-        if number != self._next or self._run_bytes >= _RUN_BYTES:
+        if number != self._next:
             self.end_run()
         # A brief reading looks at names before it takes arguments.
         scanned = self._scanner.scan(text, to_run=not self._brief)
         if isinstance(scanned, RunPiece):
-            if not self._run_bytes:
+            if self._next < 0:
                 self._first = number
             self._next = number + 1
-            self._run_bytes += len(text)
         return scanned
 
     def end_run(self) -> None:
         """Take over the columns of the run under way."""
-        if self._scanner is None or not self._run_bytes:
+        if self._scanner is None or self._next < 0:
             return
         groups: dict[str, Group] = {}
         for name, scanned in zip(GROUPS, self._scanner.end_run(), strict=False):
@@ -338,7 +337,7 @@ class PieceDecoder:
             if name in _ARGUMENTS:
                 groups[name] |= _argument_columns(name, columns, brief=False)
         self.runs.append(Piece(self._first, 0, groups, Tally()))
-        self._next, self._run_bytes = -1, 0
+        self._next = -1
 
     def _piece_of_run(self, number: int, text: bytes, scanned: RunPiece) -> Piece:
         """What a piece holds beside the columns of its run: rare arguments, and counts."""
@@ -597,8 +596,6 @@ _VOCABULARY_OF_COLUMN = {
     "pid": "lanes",
     "tid": "lanes",
 }
-_RUN_BYTES = 64 * 1024 * 1024
-"""Text of which columns grow in the scanner before they are handed over."""
 
 
 def _argument_columns(
