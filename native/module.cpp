@@ -525,6 +525,37 @@ PyObject* nest(PyObject*, PyObject* args) {
                        bytearray_of(nested.crossing), bytearray_of(nested.self_start));
 }
 
+// crossed(lane, start, end) -> a byte for each interval, as a bytearray
+PyObject* crossed(PyObject*, PyObject* args) {
+  PyObject *lane = nullptr, *start = nullptr, *end = nullptr;
+  if (!PyArg_ParseTuple(args, "SSS", &lane, &start, &end)) return nullptr;
+  std::vector<int32_t> lanes;
+  std::vector<int64_t> starts, ends;
+  std::vector<uint8_t> flags;
+  bool has_memory = true;
+  try {
+    const size_t count = static_cast<size_t>(PyBytes_Size(lane)) / sizeof(int32_t);
+    if (count > std::numeric_limits<uint32_t>::max()) {
+      PyErr_SetString(PyExc_ValueError, "too many intervals");
+      return nullptr;
+    }
+    if (!read_array(lane, count, lanes) || !read_array(start, count, starts) ||
+        !read_array(end, count, ends)) {
+      return nullptr;
+    }
+  } catch (const std::bad_alloc&) {
+    return PyErr_NoMemory();
+  }
+  Py_BEGIN_ALLOW_THREADS
+  try {
+    flags = find_crossed(lanes, starts, ends);
+  } catch (const std::bad_alloc&) {
+    has_memory = false;
+  }
+  Py_END_ALLOW_THREADS
+  return has_memory ? bytearray_of(flags) : PyErr_NoMemory();
+}
+
 // ---- the module ----------------------------------------------------------------------------------
 
 PyMethodDef methods[] = {
@@ -535,6 +566,7 @@ PyMethodDef methods[] = {
     {"words", words, METH_VARARGS, "The words of a vocabulary from a code on."},
     {"play", play, METH_VARARGS, "When each node of a graph comes."},
     {"nest", nest, METH_VARARGS, "How calls of a thread lie in one another."},
+    {"crossed", crossed, METH_VARARGS, "Which intervals of a lane another one crosses."},
     {nullptr, nullptr, 0, nullptr},
 };
 
