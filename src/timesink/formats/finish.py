@@ -503,22 +503,22 @@ def conform(frame: pl.DataFrame, table: TraceTable) -> pl.DataFrame:
         return table.empty()
     if dict(frame.schema) == table.schema and frame.columns == list(table.schema):
         return frame
-    columns, absent = frame.to_dict(), _absent(table)
+    columns = frame.to_dict()
     # Column by column: a small trace has many, and asking for all at once takes longer.
     return pl.DataFrame(
         [
             columns[name].cast(dtype, strict=False)
             if name in columns
-            else absent[name].new_from_index(0, frame.height)
+            else _absent(name, dtype).new_from_index(0, frame.height)
             for name, dtype in table.schema.items()
         ]
     )
 
 
 @cache
-def _absent(table: TraceTable) -> dict[str, pl.Series]:
+def _absent(name: str, dtype: pl.DataType) -> pl.Series:
     """One row of nothing."""
-    return table.empty().clear(1).to_dict()
+    return pl.Series(name, [None], dtype=dtype)
 
 
 def find_steps(host: pl.DataFrame) -> pl.DataFrame:

@@ -86,7 +86,8 @@ def looks_like_events(head: bytes) -> bool:
 
 def names_its_profiler(head: bytes) -> bool:
     """Whether the metadata in front is that of a profiler whose traces no other reader takes."""
-    return _METADATA_KEY.search(head) is not None and _EVENTS_KEY.search(head) is not None
+    is_object = head.lstrip()[:1] == b"{"
+    return is_object and bool(_METADATA_KEY.search(head) and _EVENTS_KEY.search(head))
 
 
 def split_head(blocks: Iterable[bytes]) -> tuple[bytes, bool, Iterator[bytes]] | None:

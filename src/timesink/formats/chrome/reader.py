@@ -8,6 +8,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
+
+# Polars loads it for the first array it is given: so it is loaded while the scanner works.
+import numpy.ma  # noqa: F401
 import polars as pl
 from msgspec.structs import replace
 

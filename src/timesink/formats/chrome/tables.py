@@ -341,13 +341,13 @@ def _device_number(text: str) -> int:
 
 def _stream_texts(joined: Joined) -> pl.Series:
     """Stream of each row: as recorded, else what its lane is called."""
+    recorded = joined.series("stream") if "stream" in joined else None
+    if recorded is not None and not recorded.null_count():
+        return recorded
     lanes = joined.series("tid").cast(pl.String)
     from_lane = lanes.str.extract(_STREAM_IN_LANE).fill_null(lanes)
-    if "stream" not in joined:
+    if recorded is None:
         return from_lane.cast(pl.Categorical).alias("stream")
-    recorded = joined.series("stream")
-    if recorded.null_count() == 0:
-        return recorded
     return recorded.cast(pl.String).fill_null(from_lane).cast(pl.Categorical).alias("stream")
 
 
