@@ -6,7 +6,7 @@ Calls are in pre-order, so every subtree is one stretch: subtree sums and post-o
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -24,6 +24,7 @@ from timesink.analyses.columns import (
     host_names,
     lane_codes,
     memoize_per_trace,
+    recording_of,
     start_and_end,
     values_at,
 )
@@ -228,7 +229,35 @@ class CallForest(NestedCalls):
 
 @memoize_per_trace
 def call_forest(trace: Trace) -> CallForest:
-    """Nest the host calls of a trace: operators, modules, steps, data loading, optimizers."""
+    """Nest the host calls of a trace: operators, modules, steps, data loading, optimizers.
+
+    On every clock they lie in one another as recorded.
+    """
+    recording = recording_of(trace)()
+    if recording is None or recording is trace:
+        return _nest_host_calls(trace)
+    recorded = call_forest(recording)
+    start, end = start_and_end(host_columns(trace), recorded.row)
+    late, self_start = np.flatnonzero(recorded.self_start != recorded.start), start
+    if len(late):
+        self_start = start.copy()
+        self_start[late] = np.maximum(start[late], end[_ending_at(recorded, late)])
+    moved = replace(recorded, start=start, end=end, self_start=self_start)
+    # What all clocks have in common is found once.
+    moved.__dict__["size"] = recorded.size
+    return moved
+
+
+def _ending_at(forest: CallForest, late: Nodes) -> Nodes:
+    """For calls whose own time begins at the end of another of their thread: that one."""
+    order = np.lexsort((forest.end, forest.thread))
+    ends = np.unique(forest.end)
+    key = forest.thread[order] * len(ends) + np.searchsorted(ends, forest.end[order])
+    wanted = forest.thread[late] * len(ends) + np.searchsorted(ends, forest.self_start[late])
+    return np.asarray(order[np.searchsorted(key, wanted)])
+
+
+def _nest_host_calls(trace: Trace) -> CallForest:
     host = host_columns(trace)
     named = host_names(trace)
     role = _roles(trace)

@@ -28,6 +28,7 @@ from timesink.analyses.columns import (
     host_kinds,
     host_names,
     memoize_per_trace,
+    memoize_structure,
     numbers,
     seed_memo,
     start_and_end,
@@ -351,7 +352,7 @@ def role_ranges(trace: Trace) -> dict[str, IntervalSet]:
     return {role: intervals.merge(np.concatenate(ranges)) for role, ranges in parts.items()}
 
 
-@memoize_per_trace
+@memoize_structure
 def is_communication(trace: Trace) -> Flags:
     """Which rows of `trace.device` are communication: by name, or by the call they serve."""
     kinds = device_kinds(trace)
@@ -373,7 +374,7 @@ def is_communication(trace: Trace) -> Flags:
 _NO_WORK, _OTHER, _COMMUNICATION, _DATA_LOADER = range(4)
 
 
-@memoize_per_trace
+@memoize_structure
 def _host_calls(trace: Trace) -> NDArray[np.int8]:
     """What the host events that do the program's work are for."""
     named, kinds = host_names(trace), host_kinds(trace)

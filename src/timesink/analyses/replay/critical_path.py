@@ -89,8 +89,8 @@ def decisive_path(played: Played, last: int | None = None) -> Path:
 
 def _by_need(played: Played) -> Flags:
     graph = played.graph
-    come = np.append(played.node, -np.inf)
-    return np.asarray(come[graph.needs] + played.lag > come[graph.before] + played.gap)
+    come, (gap, lag) = np.append(played.node, -np.inf), played.passes
+    return np.asarray(come[graph.needs] + lag > come[graph.before] + gap)
 
 
 def slack(played: Played) -> Floats:
@@ -98,12 +98,13 @@ def slack(played: Played) -> Floats:
     graph = played.graph
     late = np.full(len(graph), played.node.max(initial=0.0)).tolist()
     late.append(0.0)
+    gap, lag = played.passes
     rows = zip(
         range(len(graph) - 1, 0, -1),
         graph.before[:0:-1].tolist(),
-        played.gap[:0:-1].tolist(),
+        gap[:0:-1].tolist(),
         graph.needs[:0:-1].tolist(),
-        played.lag[:0:-1].tolist(),
+        lag[:0:-1].tolist(),
         strict=True,
     )
     for number, before, passes, other, more in rows:

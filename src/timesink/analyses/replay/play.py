@@ -5,16 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from timesink.analyses.columns import memoize_per_trace
 from timesink.analyses.device_activities import NO_CALL
 from timesink.analyses.forest import interval_mask
 from timesink.analyses.replay.graph import ReplayGraph, replay_graph
+from timesink.analyses.replay.points import HostPoints
 from timesink.analyses.steps import step_at
 from timesink.analyses.thresholds import PlayLimits
+from timesink.model.arrays import prefix_sums, ragged_ranges
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.trace import Trace
 from timesink.runtime.native import is_native, native_module
@@ -33,18 +37,20 @@ class Played:
     """By node: when it comes."""
     length: Floats
     """By activity: how long it takes."""
-    gap: Floats
-    """By node: what passes since the node before it, at least, the activity included."""
-    lag: Floats
-    """By node: the same since the one it needs."""
+
+    @cached_property
+    def passes(self) -> tuple[Floats, Floats]:
+        """By node: what passes since the node before it, at least, and since the one it needs."""
+        return passes_of(self.graph, self.work, self.length)
 
     @cached_property
     def point(self) -> Floats:
         """By host point: when it comes."""
         graph, points, nodes = self.graph, self.graph.points, self.graph.thread_nodes
         at, every = graph.point[nodes], np.arange(len(points.time))
-        place = np.searchsorted(at, every, side="right") - 1
-        come = self.node[nodes[place]] + (self.work - self.work[at[place]])
+        # The last node of its thread until then: every thread begins with one.
+        place = np.cumsum(graph.node_of_point >= 0) - 1
+        come = self.node[nodes][place] + (self.work - self.work[at][place])
         # Inside of a wait everything keeps its share of it.
         following = np.minimum(place + 1, len(nodes) - 1)
         inside = graph.waits[nodes[following]] & (at[place] < every) & (at[following] > every)
@@ -69,11 +75,31 @@ def work_so_far(
     has less than that between two points, the rest goes from what follows.
     """
     points = graph.points
+    if is_native():
+        so_far = np.empty(len(points.time))
+        nothing = np.zeros(0)
+        arrays = (
+            _view(points.time, np.int64),
+            _view(points.is_start, np.bool_),
+            _view(points.first, np.int64),
+            *(_view(nothing if by is None else by, np.float64) for by in (cost, scale)),
+        )
+        least, result = PlayLimits.min_share, _view(so_far, np.float64)
+        native_module().work(_views_of(graph), arrays, least, result)
+        return so_far
+    return work_by_arrays(graph, cost, scale)
+
+
+def work_by_arrays(
+    graph: ReplayGraph, cost: Floats | None = None, scale: Floats | None = None
+) -> Floats:
+    """The same without compiled code."""
+    points = graph.points
     length = points.length.astype(np.float64)
     if scale is not None:
         length *= scale
     length[waited_stretches(graph, len(length))] = 0.0
-    so_far = np.append(0.0, np.cumsum(length)[:-1])
+    so_far = prefix_sums(length)[:-1]
     if cost is None:
         return so_far
     spent = np.cumsum(cost)
@@ -99,6 +125,14 @@ def play(graph: ReplayGraph, work: Floats | None = None, lengths: Floats | None 
     work = work_so_far(graph) if work is None else work
     recorded = (graph.work.end - graph.work.start).astype(np.float64)
     length = recorded if lengths is None else lengths
+    return Played(graph, work, moments_of_nodes(graph, work, length), length)
+
+
+def passes_of(graph: ReplayGraph, work: Floats, length: Floats) -> tuple[Floats, Floats]:
+    """By node: what passes since the node before it, at least, and since the one it needs.
+
+    An activity takes its length beside what passes before it begins.
+    """
     gap, lag = graph.gap.copy(), graph.lag.copy()
     at = graph.point
     plain = np.flatnonzero((at >= 0) & ~graph.waits & (graph.before >= 0))
@@ -107,8 +141,7 @@ def play(graph: ReplayGraph, work: Floats | None = None, lengths: Floats | None 
     doing = graph.activity >= 0
     gap[doing] += length[graph.activity[doing]]
     lag[doing] += length[graph.activity[doing]]
-    node = moments_of_nodes(graph.before, gap, graph.needs, lag)
-    return Played(graph, work, node, length, gap, lag)
+    return gap, lag
 
 
 @memoize_per_trace
@@ -117,14 +150,39 @@ def recorded_play(trace: Trace) -> Played:
     return play(replay_graph(trace))
 
 
-def moments_of_nodes(before: Ints, gap: Floats, needs: Ints, lag: Floats) -> Floats:
+def moments_of_nodes(graph: ReplayGraph, work: Floats, length: Floats) -> Floats:
     """When each node comes: the later of two, for one after the other."""
     if not is_native():
-        return moments_by_loop(before, gap, needs, lag)
-    links = (np.asarray(links, np.int64).tobytes() for links in (before, needs))
-    waits = (np.asarray(lengths, np.float64).tobytes() for lengths in (gap, lag))
-    (earlier, other), (passes, more) = links, waits
-    return np.frombuffer(native_module().play(earlier, passes, other, more), np.float64)
+        gap, lag = passes_of(graph, work, length)
+        return moments_by_loop(graph.before, gap, graph.needs, lag)
+    come = np.empty(len(graph) + 1)
+    native_module().play(
+        _views_of(graph), *(_view(array, np.float64) for array in (work, length, come))
+    )
+    return come[:-1]
+
+
+def _views_of(graph: ReplayGraph) -> tuple[View, ...]:
+    integers = (graph.before, graph.needs)
+    floats, places = (graph.gap, graph.lag), (graph.point, graph.activity)
+    return (
+        *(_view(links, np.int64) for links in integers),
+        *(_view(times, np.float64) for times in floats),
+        *(_view(numbers, np.int64) for numbers in places),
+        _view(graph.waits, np.bool_),
+    )
+
+
+View: TypeAlias = tuple[int, int]
+"""Where an array is, and how many entries it has."""
+
+
+def _view(array: NDArray[Any], dtype: type[np.generic]) -> View:
+    """An array for compiled code, which reads it where it is: it must outlive the call."""
+    if array.dtype != dtype or not array.flags.c_contiguous:
+        msg = f"an array in one piece of {dtype.__name__} is needed, not of {array.dtype}"
+        raise ValueError(msg)
+    return array.__array_interface__["data"][0], array.size
 
 
 def moments_by_loop(before: Ints, gap: Floats, needs: Ints, lag: Floats) -> Floats:
@@ -191,13 +249,25 @@ def _moments(played: Played, marks: Ints) -> tuple[Floats, Floats]:
         starts = played.ends - played.length
         begin = np.full(len(marks), starts.min(initial=np.inf) if len(starts) else 0.0)
         return begin, begin.copy()
-    nodes = graph.node_of_point[graph.node_of_point >= 0]
-    at = graph.point[nodes]
-    hits = np.isin(points.time[at], marks)
-    thread = int(np.bincount(points.thread[at[hits]], minlength=1).argmax())
-    nodes = nodes[points.thread[at] == thread]
+    low, high = _thread_of(points, graph.node_of_point, marks)
+    nodes = graph.node_of_point[low:high]
+    nodes = nodes[nodes >= 0]
     time, come = points.time[graph.point[nodes]], played.node[nodes]
     first = np.minimum(np.searchsorted(time, marks[:, 0]), len(time) - 1)
     last = np.maximum(np.searchsorted(time, marks[:, 1], side="right") - 1, 0)
     begin = come[first] + (marks[:, 0] - time[first])
     return np.asarray(begin), np.asarray(come[last] + (marks[:, 1] - time[last]))
+
+
+def _thread_of(points: HostPoints, node_of_point: Ints, marks: Ints) -> tuple[int, int]:
+    """From which point to which one the thread goes most of whose nodes are at some moments."""
+    moments = np.unique(marks)
+    best, most = (0, 0), -1
+    for low, high in pairwise(points.first.tolist()):
+        # The points of a thread are in the order of their times.
+        time = points.time[low:high]
+        since, until = (np.searchsorted(time, moments, side) for side in ("left", "right"))
+        nodes = int((node_of_point[ragged_ranges(low + since, until - since)] >= 0).sum())
+        if nodes > most:
+            best, most = (low, high), nodes
+    return best

@@ -61,14 +61,19 @@ from timesink.model.trace import Trace
 _ROUNDS = 3
 
 
-class OwnProgram(msgspec.Struct, frozen=True, eq=False):
+@dataclass(frozen=True, eq=False)
+class OwnProgram:
     """A program as it runs by itself, and as it may at both ends of what is known of that."""
 
     clock: OwnClock
     times: StepTime
+    played: Played
     now: Scenario
-    ends: tuple[tuple[float, Scenario], ...]
-    """The step time at each end of its interval, and the program that has it; or none."""
+
+    @cached_property
+    def ends(self) -> tuple[tuple[float, Scenario], ...]:
+        """The step time at each end of its interval, and the program that has it; or none."""
+        return _ends_of(self.clock, self.times, self.played, self.now)
 
     @property
     def cycle_ns(self) -> float:
@@ -82,10 +87,15 @@ def program_of(trace: Trace) -> OwnProgram:
     """The program of a recording, on the clock without profiler overhead where that is known."""
     clock, times = own_clock(trace), step_time(trace)
     played = recorded_play(trace) if clock.played is None else clock.played
-    now = Scenario.of(trace, played)
-    interval = clock.interval_ns
+    return OwnProgram(clock, times, played, Scenario.of(trace, played))
+
+
+def _ends_of(
+    clock: OwnClock, times: StepTime, played: Played, now: Scenario
+) -> tuple[tuple[float, Scenario], ...]:
+    interval, trace = clock.interval_ns, now.trace
     if interval is None or times.interval_ns is None or interval[0] >= interval[1]:
-        return OwnProgram(clock, times, now, ())
+        return ()
     recorded = Scenario.of(trace, play(played.graph, work_so_far(played.graph), played.length))
     if clock.source == ESTIMATED:
         # As the interval of the clock was made: costs that are off, and a replay that is. Only the
@@ -96,13 +106,12 @@ def program_of(trace: Trace) -> OwnProgram:
             (mean, _at_dose(dose, recorded, now))
             for mean, dose in zip(times.interval_ns, doses, strict=True)
         )
-        return OwnProgram(clock, times, now, (less, more))
+        return less, more
     # Replays are fitted by the median of their cycles; the answer is about the mean.
-    ends = tuple(
+    return tuple(
         (mean, _with_cycle(end, recorded, now))
         for mean, end in zip(times.interval_ns, interval, strict=True)
     )
-    return OwnProgram(clock, times, now, ends)
 
 
 def _at_dose(dose: float, recorded: Scenario, now: Scenario) -> Scenario:
