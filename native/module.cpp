@@ -1,7 +1,7 @@
 // The compiled part of timesink as a module of Python: what it offers and how values get in and out.
 //
-// The limited API: one binary serves every Python from 3.10 on.  Arrays travel as bytes; those of
-// replays, which are played many times, by their addresses.
+// The limited API: one binary serves every Python from 3.10 on.  Columns of a
+// scanner travel as bytes, and arrays of analyses by their addresses.
 
 #define Py_LIMITED_API 0x030A0000
 #define PY_SSIZE_T_CLEAN
@@ -306,22 +306,7 @@ PyObject* words(PyObject*, PyObject* args) {
 
 // ---- the replay ----------------------------------------------------------------------------------
 
-// The numbers that bytes hold; false where they are not `count` of them.
-template <typename T>
-bool read_array(PyObject* bytes, size_t count, std::vector<T>& values) {
-  char* content = nullptr;
-  Py_ssize_t size = 0;
-  if (PyBytes_AsStringAndSize(bytes, &content, &size) != 0) return false;
-  if (static_cast<size_t>(size) != count * sizeof(T)) {
-    PyErr_SetString(PyExc_ValueError, "arrays of one length are needed");
-    return false;
-  }
-  values.resize(count);
-  if (count) std::memcpy(values.data(), content, count * sizeof(T));
-  return true;
-}
-
-// Arrays of a replay come by address and number of entries, as `analyses/replay/play.py` gives them:
+// Arrays come by address and number of entries, as `runtime/native.py` gives them:
 // they are longer-lived than the call, of the type that is read here, and in one piece.
 template <typename T>
 bool read_view(PyObject* pair, View<T>& view) {
@@ -383,6 +368,27 @@ PyObject* play(PyObject*, PyObject* args) {
   return done(is_valid);
 }
 
+// path(graph, work, length, come, last, nodes, by_need) -> how many nodes decided when `last` came
+PyObject* path(PyObject*, PyObject* args) {
+  PyObject *arrays = nullptr, *work = nullptr, *length = nullptr, *come = nullptr;
+  PyObject *chain = nullptr, *need = nullptr;
+  long long last = 0;
+  Graph graph;
+  View<const double> worked, lasts, moments;
+  View<int64_t> nodes;
+  View<uint8_t> by_need;
+  if (!PyArg_ParseTuple(args, "OOOOLOO", &arrays, &work, &length, &come, &last, &chain, &need) ||
+      !read_graph(arrays, graph) || !read_view(work, worked) || !read_view(length, lasts) ||
+      !read_view(come, moments) || !read_view(chain, nodes) || !read_view(need, by_need)) {
+    return nullptr;
+  }
+  int64_t found = 0;
+  Py_BEGIN_ALLOW_THREADS
+  found = decisive_path(graph, worked, lasts, moments, last, nodes, by_need);
+  Py_END_ALLOW_THREADS
+  return found < 0 ? done(false) : PyLong_FromLongLong(found);
+}
+
 // work(graph, (time, is_start, first, cost, scale), min_share, so_far): what threads had worked
 PyObject* work(PyObject*, PyObject* args) {
   PyObject *arrays = nullptr, *so_far = nullptr;
@@ -419,38 +425,39 @@ PyObject* work(PyObject*, PyObject* args) {
 
 // ---- the nesting of calls ------------------------------------------------------------------------
 
-template <typename T>
-PyObject* bytearray_of(const std::vector<T>& values) {
-  return PyByteArray_FromStringAndSize(reinterpret_cast<const char*>(values.data()),
-                                       static_cast<Py_ssize_t>(values.size() * sizeof(T)));
-}
-
-// nest(start, end, frames) -> parent, depth, crossing, self_start, as bytearrays
+// nest(thread, start, end, frames, parent, depth, self_start, size, crossing)
 PyObject* nest(PyObject*, PyObject* args) {
-  PyObject *start = nullptr, *end = nullptr, *frames = nullptr;
-  if (!PyArg_ParseTuple(args, "SSS", &start, &end, &frames)) return nullptr;
+  PyObject* given[9] = {};
   Calls calls;
   Nested nested;
-  bool has_memory = true;
-  try {
-    const size_t count = static_cast<size_t>(PyBytes_Size(frames));
-    if (!read_array(start, count, calls.start) || !read_array(end, count, calls.end) ||
-        !read_array(frames, count, calls.frames)) {
+  if (!PyArg_ParseTuple(args, "OOOOOOOOO", &given[0], &given[1], &given[2], &given[3], &given[4],
+                        &given[5], &given[6], &given[7], &given[8]) ||
+      !read_view(given[0], calls.thread) || !read_view(given[1], calls.start) ||
+      !read_view(given[2], calls.end) || !read_view(given[3], calls.frames) ||
+      !read_view(given[4], nested.parent) || !read_view(given[5], nested.depth) ||
+      !read_view(given[6], nested.self_start) || !read_view(given[7], nested.size) ||
+      !read_view(given[8], nested.crossing)) {
+    return nullptr;
+  }
+  const size_t count = calls.start.count;
+  for (const size_t other :
+       {calls.thread.count, calls.end.count, calls.frames.count, nested.parent.count,
+        nested.depth.count, nested.self_start.count, nested.size.count, nested.crossing.count}) {
+    if (other != count) {
+      PyErr_SetString(PyExc_ValueError, "arrays of one length are needed");
       return nullptr;
     }
-  } catch (const std::bad_alloc&) {
-    return PyErr_NoMemory();
   }
+  bool has_memory = true;
   Py_BEGIN_ALLOW_THREADS
   try {
-    nested = nest_calls(calls);
+    nest_calls(calls, nested);
   } catch (const std::bad_alloc&) {
     has_memory = false;
   }
   Py_END_ALLOW_THREADS
   if (!has_memory) return PyErr_NoMemory();
-  return Py_BuildValue("NNNN", bytearray_of(nested.parent), bytearray_of(nested.depth),
-                       bytearray_of(nested.crossing), bytearray_of(nested.self_start));
+  Py_RETURN_NONE;
 }
 
 // ---- the module ----------------------------------------------------------------------------------
@@ -461,8 +468,9 @@ PyMethodDef methods[] = {
     {"intern", intern, METH_VARARGS, "Codes of texts in a vocabulary."},
     {"words", words, METH_VARARGS, "The words of a vocabulary from a code on."},
     {"play", play, METH_VARARGS, "When each node of a graph comes."},
+    {"path", path, METH_VARARGS, "Which nodes decided when one came."},
     {"work", work, METH_VARARGS, "What the threads of a graph had worked so far, by point."},
-    {"nest", nest, METH_VARARGS, "How calls of a thread lie in one another."},
+    {"nest", nest, METH_VARARGS, "How calls lie in one another, thread by thread."},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -10,15 +10,9 @@
 #include <limits>
 #include <vector>
 
-namespace timesink {
+#include "views.hpp"
 
-// An array of Python, by its address.
-template <typename T>
-struct View {
-  T* data = nullptr;
-  size_t count = 0;
-  T& operator[](size_t place) const { return data[place]; }
-};
+namespace timesink {
 
 struct Graph {
   View<const int64_t> before, needs;  // numbers of nodes; -1 for none
@@ -26,6 +20,35 @@ struct Graph {
   View<const int64_t> point, activity;  // what a node is; -1 for neither
   View<const uint8_t> waits;
 };
+
+struct Lengths {
+  double passes, more;  // since the node before, and since the one that it needs
+  bool is_valid;
+};
+
+inline Lengths lengths_of(const Graph& graph, size_t node, View<const double> work,
+                          View<const double> length) {
+  const size_t count = graph.before.count;
+  Lengths lengths{graph.gap[node], graph.lag[node], true};
+  const int64_t here = graph.point[node], activity = graph.activity[node];
+  const int64_t earlier = graph.before[node];
+  if (earlier >= static_cast<int64_t>(count)) return {0, 0, false};
+  if (here >= 0 && !graph.waits[node] && earlier >= 0) {
+    const int64_t from = graph.point[static_cast<size_t>(earlier)];
+    if (from >= 0) {
+      if (here >= static_cast<int64_t>(work.count) || from >= static_cast<int64_t>(work.count)) {
+        return {0, 0, false};
+      }
+      lengths.passes = work[static_cast<size_t>(here)] - work[static_cast<size_t>(from)];
+    }
+  }
+  if (activity >= 0) {
+    if (activity >= static_cast<int64_t>(length.count)) return {0, 0, false};
+    lengths.passes += length[static_cast<size_t>(activity)];
+    lengths.more += length[static_cast<size_t>(activity)];
+  }
+  return lengths;
+}
 
 // When each node comes, where threads have worked so far as `work` says by point, and activities
 // last as `length` says.  `come` has a place more than there are nodes, which stands for what is not
@@ -42,22 +65,38 @@ inline bool play_graph(const Graph& graph, View<const double> work, View<const d
   for (size_t node = 1; node < count; ++node) {
     const size_t earlier = place(graph.before[node]), other = place(graph.needs[node]);
     if (earlier > count || other > count) return false;
-    double passes = graph.gap[node], more = graph.lag[node];
-    const int64_t here = graph.point[node], activity = graph.activity[node];
-    if (here >= 0 && !graph.waits[node] && earlier < count && graph.point[earlier] >= 0) {
-      const size_t from = static_cast<size_t>(graph.point[earlier]);
-      if (static_cast<size_t>(here) >= work.count || from >= work.count) return false;
-      passes = work[static_cast<size_t>(here)] - work[from];
-    }
-    if (activity >= 0) {
-      if (static_cast<size_t>(activity) >= length.count) return false;
-      passes += length[static_cast<size_t>(activity)];
-      more += length[static_cast<size_t>(activity)];
-    }
-    const double moment = come[earlier] + passes, later = come[other] + more;
+    const Lengths lengths = lengths_of(graph, node, work, length);
+    if (!lengths.is_valid) return false;
+    const double moment = come[earlier] + lengths.passes, later = come[other] + lengths.more;
     come[node] = later > moment ? later : moment;
   }
   return true;
+}
+
+// The chain of nodes that decided when `last` came, the last first, and whether it was what each
+// needs that decided, not what is before it.  How many they are; -1 where the graph names what it
+// does not have.
+inline int64_t decisive_path(const Graph& graph, View<const double> work, View<const double> length,
+                             View<const double> come, int64_t last, View<int64_t> nodes,
+                             View<uint8_t> by_need) {
+  const size_t count = graph.before.count;
+  if (come.count != count || nodes.count != count || by_need.count != count) return -1;
+  const double never = -std::numeric_limits<double>::infinity();
+  int64_t found = 0;
+  for (int64_t node = last; node > 0; ++found) {
+    // What comes later than it did is in no chain that ends.
+    if (static_cast<size_t>(node) >= count || static_cast<size_t>(found) >= count) return -1;
+    const Lengths lengths = lengths_of(graph, static_cast<size_t>(node), work, length);
+    const int64_t earlier = graph.before[static_cast<size_t>(node)];
+    const int64_t other = graph.needs[static_cast<size_t>(node)];
+    if (!lengths.is_valid || other >= static_cast<int64_t>(count)) return -1;
+    const double moment = (earlier < 0 ? never : come[static_cast<size_t>(earlier)]) + lengths.passes;
+    const double later = (other < 0 ? never : come[static_cast<size_t>(other)]) + lengths.more;
+    nodes[static_cast<size_t>(found)] = node;
+    by_need[static_cast<size_t>(found)] = later > moment;
+    node = later > moment ? other : earlier;
+  }
+  return found;
 }
 
 struct Points {

@@ -61,7 +61,7 @@ class FakeGraph:
     activity: np.ndarray
     waits: np.ndarray
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.before)
 
 

@@ -30,7 +30,7 @@ from timesink.analyses.links import link_launches
 from timesink.analyses.modules import find_modules, is_module_call, link_backward
 from timesink.analyses.names import short_kernel_name
 from timesink.analyses.replay.own_clock import moved_timeline, own_clock, own_timeline
-from timesink.analyses.replay.play import Played, recorded_play
+from timesink.analyses.replay.play import Played, path_natively, recorded_play
 from timesink.analyses.replay.points import waits_for_collectives
 from timesink.analyses.steps import bounds_of, find_steps, is_communication
 from timesink.analyses.thresholds import CriticalPathLimits
@@ -41,6 +41,7 @@ from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.nested_calls import enclosing_calls
 from timesink.model.schema import DEVICE_KINDS
 from timesink.model.trace import Trace
+from timesink.runtime.native import is_native
 
 KINDS = (
     *("kernel", "memcpy", "memset", "communication"),
@@ -76,6 +77,8 @@ class Path:
 def decisive_path(played: Played, last: int | None = None) -> Path:
     """From a node, the last to come unless given, back to the beginning."""
     graph = played.graph
+    if is_native() and len(graph):
+        return Path(*path_natively(played, int(played.node.argmax()) if last is None else last))
     by_need = _by_need(played)
     source = np.where(by_need, graph.needs, graph.before).tolist()
     place = int(played.node.argmax()) if last is None else last

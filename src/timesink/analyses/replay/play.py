@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.columns import memoize_per_trace
 from timesink.analyses.device_activities import NO_CALL
@@ -21,7 +19,7 @@ from timesink.analyses.thresholds import PlayLimits
 from timesink.model.arrays import prefix_sums, ragged_ranges
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.trace import Trace
-from timesink.runtime.native import is_native, native_module
+from timesink.runtime.native import ArrayView, array_view, is_native, native_module
 
 _LONG_AGO = float("-inf")
 
@@ -79,12 +77,12 @@ def work_so_far(
         so_far = np.empty(len(points.time))
         nothing = np.zeros(0)
         arrays = (
-            _view(points.time, np.int64),
-            _view(points.is_start, np.bool_),
-            _view(points.first, np.int64),
-            *(_view(nothing if by is None else by, np.float64) for by in (cost, scale)),
+            array_view(points.time, np.int64),
+            array_view(points.is_start, np.bool_),
+            array_view(points.first, np.int64),
+            *(array_view(nothing if by is None else by, np.float64) for by in (cost, scale)),
         )
-        least, result = PlayLimits.min_share, _view(so_far, np.float64)
+        least, result = PlayLimits.min_share, array_view(so_far, np.float64)
         native_module().work(_views_of(graph), arrays, least, result)
         return so_far
     return work_by_arrays(graph, cost, scale)
@@ -157,32 +155,30 @@ def moments_of_nodes(graph: ReplayGraph, work: Floats, length: Floats) -> Floats
         return moments_by_loop(graph.before, gap, graph.needs, lag)
     come = np.empty(len(graph) + 1)
     native_module().play(
-        _views_of(graph), *(_view(array, np.float64) for array in (work, length, come))
+        _views_of(graph), *(array_view(array, np.float64) for array in (work, length, come))
     )
     return come[:-1]
 
 
-def _views_of(graph: ReplayGraph) -> tuple[View, ...]:
+def path_natively(played: Played, last: int) -> tuple[Ints, Flags]:
+    """The nodes that decided when the last one came, and which by the one they need."""
+    graph, count = played.graph, len(played.graph)
+    nodes, by_need = np.empty(count, np.int64), np.empty(count, np.bool_)
+    arrays = (array_view(array, np.float64) for array in (played.work, played.length, played.node))
+    results = array_view(nodes, np.int64), array_view(by_need, np.bool_)
+    many = native_module().path(_views_of(graph), *arrays, last, *results)
+    return nodes[:many][::-1].copy(), by_need[:many][::-1].copy()
+
+
+def _views_of(graph: ReplayGraph) -> tuple[ArrayView, ...]:
     integers = (graph.before, graph.needs)
     floats, places = (graph.gap, graph.lag), (graph.point, graph.activity)
     return (
-        *(_view(links, np.int64) for links in integers),
-        *(_view(times, np.float64) for times in floats),
-        *(_view(numbers, np.int64) for numbers in places),
-        _view(graph.waits, np.bool_),
+        *(array_view(links, np.int64) for links in integers),
+        *(array_view(times, np.float64) for times in floats),
+        *(array_view(numbers, np.int64) for numbers in places),
+        array_view(graph.waits, np.bool_),
     )
-
-
-View: TypeAlias = tuple[int, int]
-"""Where an array is, and how many entries it has."""
-
-
-def _view(array: NDArray[Any], dtype: type[np.generic]) -> View:
-    """An array for compiled code, which reads it where it is: it must outlive the call."""
-    if array.dtype != dtype or not array.flags.c_contiguous:
-        msg = f"an array in one piece of {dtype.__name__} is needed, not of {array.dtype}"
-        raise ValueError(msg)
-    return array.__array_interface__["data"][0], array.size
 
 
 def moments_by_loop(before: Ints, gap: Floats, needs: Ints, lag: Floats) -> Floats:

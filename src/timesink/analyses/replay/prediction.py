@@ -19,6 +19,7 @@ from timesink.analyses.columns import (
     host_copies,
     host_kinds,
     memoize_per_trace,
+    memoize_structure,
 )
 from timesink.analyses.program_traits import program_traits
 from timesink.analyses.replay.changes import AskedChange
@@ -38,7 +39,7 @@ from timesink.analyses.replay.play import (
     work_by_step,
     work_so_far,
 )
-from timesink.analyses.replay.points import talks_on_host
+from timesink.analyses.replay.points import host_points, talks_on_host
 from timesink.analyses.replay.what_if import (
     Scenario,
     apply_change,
@@ -55,6 +56,7 @@ from timesink.errors import UsageError
 from timesink.model import vendors
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.launches import LAUNCH_KINDS
+from timesink.model.nested_calls import levels
 from timesink.model.schema import KERNEL_KINDS
 from timesink.model.trace import Trace
 
@@ -441,9 +443,8 @@ def _largest(texts: Sequence[str], code: Ints, amount: Floats, most: int) -> Ite
 
 
 class _Operators(msgspec.Struct, frozen=True, eq=False):
-    """By call: the operator it is part of; itself where there is none."""
+    """By call: the outermost operator it is part of; itself where there is none."""
 
-    inner: Ints
     outer: Ints
     has_operator: Flags
     """Whether there is one."""
@@ -454,30 +455,26 @@ def waiting_calls(trace: Trace, scenario: Scenario, waits: Ints) -> tuple[Ints, 
 
     Where there is none it is the call that waits.
     """
-    return operators_around(
-        trace, scenario, scenario.graph.points.call[scenario.graph.point[waits]]
-    )
+    return operators_around(trace, scenario.graph.points.call[scenario.graph.point[waits]])
 
 
-def operators_around(trace: Trace, scenario: Scenario, call: Ints) -> tuple[Ints, Flags]:
+def operators_around(trace: Trace, call: Ints) -> tuple[Ints, Flags]:
     """For calls the outermost operator around each, itself without one; and whether there is."""
-    operator = _operators(trace, scenario)
+    operator = _operators(trace)
     return operator.outer[call], operator.has_operator[call]
 
 
-def _operators(trace: Trace, scenario: Scenario) -> _Operators:
-    calls = scenario.graph.points.calls
+@memoize_structure
+def _operators(trace: Trace) -> _Operators:
+    calls = host_points(trace).calls
     kinds = host_kinds(trace)
     operator = kinds.among("operator")[calls.row] & ~calls.named(names.frames_calls)
     runtime = kinds.among(*LAUNCH_KINDS)[calls.row]
-    number = np.arange(len(calls))
-    inner, outer = number.copy(), number.copy()
+    outer = np.arange(len(calls))
     has_operator = operator.copy()
-    for depth in range(1, int(calls.depth.max(initial=0)) + 1):
-        here = np.flatnonzero(calls.depth == depth)
-        up = calls.parent[here]
-        below = has_operator[up] & (operator[here] | runtime[here])
-        inner[here[below & runtime[here]]] = inner[up[below & runtime[here]]]
-        outer[here[below]] = outer[up[below]]
-        has_operator[here] |= below
-    return _Operators(inner, outer, has_operator)
+    either = operator | runtime
+    for here in list(levels(calls.depth))[1:]:
+        below = here[has_operator[calls.parent[here]] & either[here]]
+        outer[below] = outer[calls.parent[below]]
+        has_operator[below] = True
+    return _Operators(outer, has_operator)
