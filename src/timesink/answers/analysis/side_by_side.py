@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Protocol, TypeAlias
 
 from timesink.analyses import device_utilisation
 from timesink.analyses.damage import refusing_damage
@@ -17,14 +17,13 @@ from timesink.analyses.device_idle import idle_breakdown, idle_causes
 from timesink.analyses.fitness import recording_fitness
 from timesink.analyses.kernels.table import kernel_groups, kernel_table
 from timesink.analyses.operators import node_times, operator_table
-from timesink.analyses.replay.critical_path import path_kinds
+from timesink.analyses.replay.critical_path import PlayedRun, path_kinds
 from timesink.analyses.steps import step_breakdown
-from timesink.model.fitness import CRITICAL_PATH
+from timesink.analyses.work.efficiency import Efficiency
+from timesink.model.findings import RunFinding
+from timesink.model.fitness import CRITICAL_PATH, Fitness
 from timesink.model.trace import Trace
 from timesink.rules.run_findings import find_all
-
-if TYPE_CHECKING:
-    from timesink.answers.analysis.report import Analysis
 
 MIN_EVENTS = 50_000
 """Below this, starting threads takes longer than they save."""
@@ -38,7 +37,39 @@ _OF_DEVICE: Sequence[Callable[[Trace], object]] = (
 )
 
 
-def start_side_by_side(analysis: Analysis, *, brief: bool = False) -> None:
+class Subject(Protocol):
+    """What is looked at of an analysis."""
+
+    @property
+    def trace(self) -> Trace:
+        """Some steps of a recording, or all."""
+
+    @property
+    def recording(self) -> Trace:
+        """All of them."""
+
+    @property
+    def timeline(self) -> Trace:
+        """The trace on the clock of the answer."""
+
+    @property
+    def fitness(self) -> Fitness:
+        """What the recording can answer."""
+
+    @property
+    def findings(self) -> tuple[RunFinding, ...]:
+        """What costs time."""
+
+    @property
+    def played(self) -> PlayedRun:
+        """The run played again."""
+
+    @property
+    def efficiency_of(self) -> Callable[[Trace], Efficiency]:
+        """What operators compute, on a clock."""
+
+
+def start_side_by_side(analysis: Subject, *, brief: bool = False) -> None:
     """Find what an answer is made of, or a short one, in two threads.
 
     One finds the clock of the answer, and what there is to say on it; the other what is as recorded
