@@ -385,6 +385,14 @@ PyObject* nest(PyObject*, PyObject* args) {
                        bytearray_of(nested.crossing), bytearray_of(nested.self_start));
 }
 
+}  // namespace
+
+// ---- memory snapshots ----------------------------------------------------------------------------
+
+#include "snapshot_binding.hpp"
+
+namespace {
+
 // ---- the module ----------------------------------------------------------------------------------
 
 PyMethodDef methods[] = {
@@ -394,6 +402,9 @@ PyMethodDef methods[] = {
     {"words", words, METH_VARARGS, "The words of a vocabulary from a code on."},
     {"play", play, METH_VARARGS, "When each node of a graph comes."},
     {"nest", nest, METH_VARARGS, "How calls of a thread lie in one another."},
+    {"snapshot_reader", snapshot_reader, METH_VARARGS, "A reader of one memory snapshot."},
+    {"snapshot_feed", snapshot_feed, METH_VARARGS, "Go on with further bytes; whether it ended."},
+    {"snapshot_result", snapshot_result, METH_VARARGS, "What a snapshot holds, as columns."},
     {nullptr, nullptr, 0, nullptr},
 };
 
