@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -45,7 +46,7 @@ class NumberedStacks(StackTable):
             for name, file, line in frames
         ]
         numbers, places = [], starts.tolist()
-        for start, end in zip(places, places[1:], strict=False):
+        for start, end in pairwise(places):
             stack = members[start : min(end, start + MAX_FRAMES)].tolist()
             text = ";".join(filter(None, map(texts.__getitem__, stack)))
             # Frames may differ, and their text not.
