@@ -110,7 +110,16 @@ def files_at(path: Path) -> list[Path]:
             f"{path}: a recording without a trace and without counters",
             (run.run and run.run.why_partial) or "record a program that uses PyTorch, or counters",
         )
-    raise UnreadableError.no_trace(path)
+    raise _no_trace(path)
+
+
+def _no_trace(folder: Path) -> UnreadableError:
+    if not is_log_folder(folder):
+        return UnreadableError.no_trace(folder)
+    return UnreadableError(
+        f"{folder}: holds logs of collectives, which have no timeline",
+        "ask  timesink analyze, or timesink compare with the logs of another run",
+    )
 
 
 def matching_traces(pattern: str) -> list[Path]:
