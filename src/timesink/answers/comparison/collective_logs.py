@@ -42,7 +42,8 @@ def operation_name(row: dict[str, Any]) -> str:
     return f"{row['collective']}{size}"
 
 
-def _operation_sentence(row: dict[str, Any]) -> str:
+def operation_sentence(row: dict[str, Any]) -> str:
+    """How much longer an operation takes."""
     base, new = row["base_ns"], row["new_ns"]
     word = "longer" if new > base else "less time"
     text = f"{operation_name(row)} takes {units.change(base, new).lstrip('+-')} {word}"
@@ -54,7 +55,8 @@ def _operation_sentence(row: dict[str, Any]) -> str:
     return f"{text}."
 
 
-def _rank_sentence(row: dict[str, Any]) -> str:
+def rank_sentence(row: dict[str, Any]) -> str:
+    """How late a rank is."""
     base, new = (units.brief_ns(row[f"{side}_late_ns"]) for side in ("base", "new"))
     if row["change_ns"] > 0:
         return (
@@ -86,12 +88,12 @@ def sentences(pair: LogPair) -> list[str]:
     operations, ranks = (
         table.filter("is_change").to_dicts() for table in (pair.operations(), pair.ranks())
     )
-    said += [_operation_sentence(row) for row in operations if row["change_ns"] > 0][:2]
-    said += [_rank_sentence(row) for row in ranks if row["change_ns"] > 0][:2]
+    said += [operation_sentence(row) for row in operations if row["change_ns"] > 0][:2]
+    said += [rank_sentence(row) for row in ranks if row["change_ns"] > 0][:2]
     paces = sorted(pair.paces, key=lambda change: -abs(change.change_pct))
     said += [_pace_sentence(change) for change in paces if change.is_change][:1]
-    said += [_operation_sentence(row) for row in operations[::-1] if row["change_ns"] < 0][:1]
-    said += [_rank_sentence(row) for row in ranks[::-1] if row["change_ns"] < 0][:1]
+    said += [operation_sentence(row) for row in operations[::-1] if row["change_ns"] < 0][:1]
+    said += [rank_sentence(row) for row in ranks[::-1] if row["change_ns"] < 0][:1]
     for row in _changed_calls(pair)[:2]:
         calls = units.count_noun(row["new_calls"] or row["base_calls"], "calls")
         said.append(
@@ -247,7 +249,7 @@ def logs_gate(
         ]
         fails = bool(slower) and time_pct > 0 and limit.is_exceeded(time_pct)
         text = f"Collectives take {time_pct:+.3g} % of their time more than in base."
-        text = " ".join([text, *(_operation_sentence(row) for row in slower[:1])])
+        text = " ".join([text, *(operation_sentence(row) for row in slower[:1])])
         if not slower:
             text = "Collectives take no longer than in base."
         outcome = FAILED if fails else PASSED
@@ -271,7 +273,7 @@ def logs_gate(
     for row in pair.ranks().filter("is_change").to_dicts():
         if row["change_ns"] > 0 and usual and limit.is_exceeded(100 * row["change_ns"] / usual):
             name = f"rank {row['rank']} {row['group']}"
-            checks.append(GateCheck(PRECISE, _rank_sentence(row), name, FAILED))
+            checks.append(GateCheck(PRECISE, rank_sentence(row), name, FAILED))
     if not checks:
         text = "The logs hold no times that both have: nothing can be judged."
         checks.append(GateCheck(EXACT, text, "collective time", UNJUDGED))

@@ -51,6 +51,20 @@ def read(source: SourceFile, options: ReadOptions) -> Trace:  # noqa: ARG001 - n
     return log_trace(source, NAME, rows, losses, rank=None, versions=versions)
 
 
+def rows_of_lines(lines: bytes, losses: Losses) -> Iterator[CollectiveRow]:
+    """The calls of some lines, as of a log that grows.
+
+    >>> list(rows_of_lines(b"", Losses()))
+    []
+    """
+    versions: dict[str, str] = {}
+    for line in lines.split(b"\n"):
+        for value in _decoded(line, losses):
+            row = _row(value, versions, losses)
+            if row is not None:
+                yield row
+
+
 def _objects(source: SourceFile, losses: Losses) -> Iterator[Any]:
     """The objects of a file, line by line; a cut or broken line is counted."""
     damage: list[str] = []

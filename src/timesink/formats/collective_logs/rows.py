@@ -82,6 +82,22 @@ def log_trace(
     extra: Mapping[str, Any] = {},
 ) -> Trace:
     """The trace of one log."""
+    return rows_trace(
+        source.path.name, form, rows, losses, rank=rank, versions=versions, extra=extra
+    )
+
+
+def rows_trace(
+    name: str,
+    form: str,
+    rows: Sequence[CollectiveRow],
+    losses: Losses,
+    *,
+    rank: int | None = None,
+    versions: Mapping[str, str] = {},
+    extra: Mapping[str, Any] = {},
+) -> Trace:
+    """The trace of some calls."""
     table = TABLES["collective_calls"]
     types = {name: dtype for name, dtype in table.schema.items() if name != "index"}
     plain = {
@@ -92,7 +108,7 @@ def log_trace(
         {name: [getattr(row, name) for row in rows] for name in types}, schema=plain, strict=False
     ).with_row_index("index")
     metadata = Metadata(
-        source=source.path.name,
+        source=name,
         format=form,
         vendor="unknown",
         events=len(rows),
