@@ -404,6 +404,7 @@ PyMethodDef methods[] = {
     {"nest", nest, METH_VARARGS, "How calls of a thread lie in one another."},
     {"snapshot_reader", snapshot_reader, METH_VARARGS, "A reader of one memory snapshot."},
     {"snapshot_feed", snapshot_feed, METH_VARARGS, "Go on with further bytes; whether it ended."},
+    {"plain_result", plain_result, METH_VARARGS, "The value of a pickle of plain values."},
     {"snapshot_result", snapshot_result, METH_VARARGS, "What a snapshot holds, as columns."},
     {nullptr, nullptr, 0, nullptr},
 };

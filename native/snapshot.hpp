@@ -128,8 +128,10 @@ class NumberTable {
 
 class SnapshotReader {
  public:
-  // `actions` are the words of an event's action, in the order of their codes.
-  SnapshotReader(uint64_t seed, const std::vector<std::string>& actions) : seed_(seed | 1) {
+  // `actions` are the words of an event's action, in the order of their codes; without any nothing
+  // is an event, and values stay what they are.
+  SnapshotReader(uint64_t seed, const std::vector<std::string>& actions)
+      : is_plain(actions.empty()), seed_(seed | 1) {
     for (const char* text : kWordTexts) texts.code_of(text, false, seed_);
     for (size_t code = 0; code < actions.size(); ++code) {
       const int32_t word = texts.code_of(actions[code], false, seed_);
@@ -184,6 +186,7 @@ class SnapshotReader {
     return number;
   }
 
+  const bool is_plain;
   Vocabulary texts;
   std::vector<PlainList> lists;
   std::vector<PlainDict> dicts;
@@ -229,6 +232,15 @@ class SnapshotReader {
     stack_.push_back(value);
   }
 
+  void put(uint64_t place) {
+    if (place > memo_.size()) throw Refused();  // today's writers number without gaps
+    if (place == memo_.size()) {
+      memo_.push_back(top());
+    } else {
+      memo_[place] = top();
+    }
+  }
+
   void run(const char* at, const char* end) {
     while (at < end) {
       const char* next = step(at, end);
@@ -268,6 +280,14 @@ class SnapshotReader {
       case 0x94:
         memo_.push_back(top());
         return at;
+      case 'q':
+        if (left < 1) return nullptr;
+        put(static_cast<uint8_t>(*at));
+        return at + 1;
+      case 'r':
+        if (left < 4) return nullptr;
+        put(little(at, 4));
+        return at + 4;
       case 'h':
         if (left < 1) return nullptr;
         recall(static_cast<uint8_t>(*at));
@@ -386,7 +406,7 @@ class SnapshotReader {
     if (list.stack != kNothing) throw Refused();  // it was taken, and would change
     for (size_t i = start; i < stack_.size(); ++i) {
       const Plain value = stack_[i];
-      if (value.type == kDict && is_event(dicts[value.place])) {
+      if (!is_plain && value.type == kDict && is_event(dicts[value.place])) {
         if (!list.items.empty()) throw Refused();
         if (list.events == kNothing) {
           list.events = static_cast<uint32_t>(events.size());

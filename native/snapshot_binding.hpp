@@ -150,11 +150,11 @@ class Objects {
     if (result == nullptr) return nullptr;
     dicts_.emplace(place, result);
     for (const auto& item : reader_.dicts[place].items) {
-      if (level == 0 && item.first == kWordTraces) continue;
+      if (!reader_.is_plain && level == 0 && item.first == kWordTraces) continue;
       PyObject* key = text(item.first);
       PyObject* value = nullptr;
       try {
-        if (item.first != kWordFrames) {
+        if (reader_.is_plain || item.first != kWordFrames) {
           value = object(item.second, level + 1);
         } else if (item.second.type == kList) {
           value = PyLong_FromUnsignedLong(reader_.stack_number(item.second.place));
@@ -279,6 +279,31 @@ PyObject* snapshot_parts(SnapshotReader& reader) {
                        bytes_of(reader.stack_starts), notes.release());
 }
 
+// plain_result(reader) -> the value; None where it is unusual
+PyObject* plain_result(PyObject*, PyObject* args) {
+  PyObject* capsule = nullptr;
+  if (!PyArg_ParseTuple(args, "O", &capsule)) return nullptr;
+  SnapshotReader* reader = snapshot_of(capsule);
+  if (reader == nullptr) return nullptr;
+  if (!reader->is_done || reader->is_busy || !reader->is_plain) {
+    PyErr_SetString(PyExc_RuntimeError, "the pickle has not ended, or is no plain one");
+    return nullptr;
+  }
+  try {
+    Objects objects(*reader);
+    for (size_t code = 0; code < reader->texts.words().size(); ++code) {
+      Owned text(objects.text(static_cast<int32_t>(code)));  // refused where it is no UTF-8
+    }
+    return objects.object(reader->result, 0);
+  } catch (const std::bad_alloc&) {
+    return PyErr_NoMemory();
+  } catch (...) {
+    if (PyErr_Occurred()) return nullptr;
+    Py_INCREF(Py_None);
+    return Py_None;
+  }
+}
+
 // snapshot_result(reader) -> value without events, numbers of the events of each device, columns of
 // events, frames as (name, file, line), frames of all stacks, where each begins, notes by number;
 // None where it is unusual
@@ -287,8 +312,8 @@ PyObject* snapshot_result(PyObject*, PyObject* args) {
   if (!PyArg_ParseTuple(args, "O", &capsule)) return nullptr;
   SnapshotReader* reader = snapshot_of(capsule);
   if (reader == nullptr) return nullptr;
-  if (!reader->is_done || reader->is_busy) {
-    PyErr_SetString(PyExc_RuntimeError, "the pickle has not ended");
+  if (!reader->is_done || reader->is_busy || reader->is_plain) {
+    PyErr_SetString(PyExc_RuntimeError, "the pickle has not ended, or is a plain one");
     return nullptr;
   }
   try {
