@@ -109,8 +109,9 @@ def write_deep_snapshot(path: Path, steps: int) -> Path:
 
 
 def write_dump(path: Path, calls: int) -> Path:
-    """A dump of the flight recorder."""
-    entries = [collective_logs.entry(0, number) for number in range(calls)]
+    """A dump of the flight recorder, in which frames are shared, as PyTorch writes it."""
+    frames = collective_logs.entry(0, 0)["frames"]
+    entries = [collective_logs.entry(0, number, frames=[*frames]) for number in range(calls)]
     path.write_bytes(pickle.dumps(collective_logs.dump(entries), 2))
     return path
 

@@ -28,7 +28,12 @@ from timesink.errors import CollectError, OutputError, TimesinkError, Unreadable
 from timesink.formats.collective_logs.folder import read_log_folder
 from timesink.formats.collective_logs.inspector import NAME as INSPECTOR_NAME
 from timesink.formats.collective_logs.inspector import rows_of_lines
-from timesink.formats.collective_logs.rows import CollectiveRow, Losses, rows_trace
+from timesink.formats.collective_logs.rows import (
+    CollectiveRow,
+    Losses,
+    calls_trace,
+    columns_of,
+)
 from timesink.formats.collective_logs.signatures import FLIGHT_RECORDER, INSPECTOR, log_format
 from timesink.formats.small_files import encode_json
 from timesink.model import units
@@ -359,7 +364,7 @@ class LogWatch:
 def _side(calls: Sequence[CollectiveRow]) -> LogSide:
     # Groups by their names alone: how descriptions tell them apart depends on who else is there.
     named = [msgspec.structs.replace(call, group_description=None) for call in calls]
-    return LogSide.of(rows_trace("logs", INSPECTOR_NAME, named, Losses()))
+    return LogSide.of(calls_trace("logs", INSPECTOR_NAME, columns_of(named), Losses()))
 
 
 def _slower(pair: LogPair, at_least: float) -> Iterator[tuple[Subject, str]]:
