@@ -17,7 +17,8 @@
 #include <utility>
 #include <vector>
 
-#include "scanner.hpp"
+#include "json_text.hpp"
+#include "vocabulary.hpp"
 
 namespace timesink {
 
