@@ -35,7 +35,7 @@ from timesink.formats.collective_logs.rows import (
     columns_of,
 )
 from timesink.formats.collective_logs.signatures import FLIGHT_RECORDER, INSPECTOR, log_format
-from timesink.formats.small_files import encode_json
+from timesink.formats.small_files import DamagedError, encode_json, read_small_json
 from timesink.model import units
 from timesink.output.blocks import Document, Section, Text
 from timesink.output.html import report_html
@@ -457,11 +457,10 @@ def log_watch_status(folder: Path) -> LogWatchStatus:
     """The state that a watcher wrote."""
     file = folder / LOG_WATCH_FILE
     try:
-        return msgspec.json.decode(file.read_bytes(), type=LogWatchStatus)
-    except (OSError, msgspec.DecodeError) as error:
-        raise UnreadableError.damaged(
-            file, str(error), "it is written anew while watching"
-        ) from None
+        return msgspec.convert(read_small_json(file), LogWatchStatus)
+    except (OSError, DamagedError, msgspec.ValidationError) as error:
+        hint = "it is written anew while watching"
+        raise UnreadableError.damaged(file, str(error), hint) from None
 
 
 def log_watch_document(folder: Path, status: LogWatchStatus) -> Document:
