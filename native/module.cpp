@@ -652,6 +652,14 @@ PyObject* crossed(PyObject*, PyObject* args) {
   return has_memory ? bytearray_of(flags) : PyErr_NoMemory();
 }
 
+}  // namespace
+
+// ---- memory snapshots ----------------------------------------------------------------------------
+
+#include "snapshot_binding.hpp"
+
+namespace {
+
 // ---- the module ----------------------------------------------------------------------------------
 
 PyMethodDef methods[] = {
@@ -664,6 +672,10 @@ PyMethodDef methods[] = {
     {"path", path, METH_VARARGS, "Which nodes decided when one came."},
     {"work", work, METH_VARARGS, "What the threads of a graph had worked so far, by point."},
     {"nest", nest, METH_VARARGS, "How calls lie in one another, thread by thread."},
+    {"snapshot_reader", snapshot_reader, METH_VARARGS, "A reader of one memory snapshot."},
+    {"snapshot_feed", snapshot_feed, METH_VARARGS, "Go on with further bytes; whether it ended."},
+    {"plain_result", plain_result, METH_VARARGS, "The value of a pickle of plain values."},
+    {"snapshot_result", snapshot_result, METH_VARARGS, "What a snapshot holds, as columns."},
     {"crossed", crossed, METH_VARARGS, "Which intervals of a lane another one crosses."},
     {nullptr, nullptr, 0, nullptr},
 };
