@@ -37,7 +37,7 @@ _OF_DEVICE: Sequence[Callable[[Trace], object]] = (
 )
 
 
-class Subject(Protocol):
+class RunParts(Protocol):
     """What is looked at of an analysis."""
 
     @property
@@ -69,7 +69,7 @@ class Subject(Protocol):
         """What operators compute, on a clock."""
 
 
-def start_side_by_side(analysis: Subject, *, brief: bool = False) -> None:
+def start_side_by_side(analysis: RunParts, *, brief: bool = False) -> None:
     """Find what an answer is made of, or a short one, in two threads.
 
     One finds the clock of the answer, and what there is to say on it; the other what is as recorded
