@@ -1,11 +1,12 @@
 """Programs that torch.compile compiles, with a planted graph break and a planted change of shape.
 
     timesink record -o train --with compiled -- python benchmarks/compiled_programs.py train
-    timesink record -o infer --with compiled --marker infer -- \
+    timesink record -o infer --with compiled --marker predict -- \
         python benchmarks/compiled_programs.py infer
     python benchmarks/compiled_accuracy.py train infer
 
-The model is a small transformer; `library` compiles one of Hugging Face, which is left as it is.
+The model is a small transformer; `library` compiles one of Hugging Face as it is, and `skipped` is
+a function that no graph of the device can hold.
 Works on a CPU too, with small sizes.
 """
 
@@ -19,7 +20,7 @@ from torch.nn import functional
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 IS_LARGE = DEVICE == "cuda"
-WIDTH, HEADS, LAYERS = (1024, 16, 6) if IS_LARGE else (64, 4, 2)
+WIDTH, HEADS, LAYERS = (1024, 16, 4) if IS_LARGE else (64, 4, 2)
 BATCH, LENGTH, WORDS = (8, 512, 8192) if IS_LARGE else (2, 16, 128)
 TYPE = torch.bfloat16 if IS_LARGE else torch.float32
 STEPS = 60 if IS_LARGE else 16
@@ -58,16 +59,18 @@ class Transformer(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.words = nn.Embedding(WORDS, WIDTH)
-        self.blocks = nn.ModuleList(Block() for _ in range(LAYERS))
+        self.blocks = nn.ModuleList(Block() for _ in range(LAYERS // 2))
+        self.later_blocks = nn.ModuleList(Block() for _ in range(LAYERS - LAYERS // 2))
         self.last = nn.LayerNorm(WIDTH)
         self.head = nn.Linear(WIDTH, WORDS)
 
     def forward(self, words: torch.Tensor) -> torch.Tensor:
         x = self.words(words)
-        for number, block in enumerate(self.blocks):
+        for block in self.blocks:
             x = block(x)
-            if number == LAYERS // 2:
-                print(end="")  # the planted graph break
+        print(end="")  # the planted graph break
+        for block in self.later_blocks:
+            x = block(x)
         return self.head(self.last(x))
 
 
@@ -92,16 +95,16 @@ def train() -> None:
 
 
 def infer() -> None:
-    """Marks its steps by the name of the function that makes them."""
+    """A step is a call of `predict`."""
     model = Transformer().to(DEVICE, TYPE).eval()
     compiled = torch.compile(model)
 
-    def infer(step: int) -> torch.Tensor:
+    def predict(step: int) -> torch.Tensor:
         with torch.no_grad():
             return compiled(batch(step)).argmax(-1)
 
     for step in range(STEPS):
-        infer(step)
+        predict(step)
 
 
 def library() -> None:
@@ -121,6 +124,24 @@ def library() -> None:
         optimizer.zero_grad()
 
 
+def skipped() -> None:
+    """Asks for graphs of the device, which changing an input in place forbids."""
+
+    def add_in_place(x: torch.Tensor, many: torch.Tensor) -> torch.Tensor:
+        x.add_(many.sum())
+        return x.relu()
+
+    compiled = torch.compile(add_in_place, mode="reduce-overhead")
+    parameter = nn.Parameter(torch.zeros(1, device=DEVICE))
+    optimizer = torch.optim.SGD([parameter], lr=0.1)
+    x = torch.zeros(1024, device=DEVICE)
+    for _ in range(STEPS):
+        with torch.no_grad():
+            compiled(x, torch.ones(1024, device=DEVICE))
+        parameter.grad = torch.ones_like(parameter)
+        optimizer.step()
+
+
 if __name__ == "__main__":
     torch.manual_seed(0)
-    {"train": train, "infer": infer, "library": library}[sys.argv[1]]()
+    {"train": train, "infer": infer, "library": library, "skipped": skipped}[sys.argv[1]]()

@@ -7,7 +7,6 @@ work of several operators or modules is not divided among them: all are stated.
 
 from __future__ import annotations
 
-import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -97,7 +96,7 @@ def _kernel(
     keys = {graphs[number] for number in run.tolist() if number >= 0}
     candidates = [kernel for kernel in candidates if keys.intersection(kernel.graphs)] or candidates
     operators = dict.fromkeys(text for kernel in candidates for text in kernel.operators)
-    uses = _uses(candidates, run) if candidates else ()
+    uses = _uses(candidates, run, graphs) if candidates else ()
     return GeneratedKernel(
         name,
         file,
@@ -121,26 +120,32 @@ def _by_name(code: CompiledCode | None) -> dict[str, list[CompiledKernel]]:
     return known
 
 
-def _uses(kernels: Sequence[CompiledKernel], run: Ints) -> tuple[KernelUse, ...]:
+def _uses(
+    kernels: Sequence[CompiledKernel], run: Ints, graphs: Sequence[str]
+) -> tuple[KernelUse, ...]:
     """Where each launch comes from: the n-th of a run of the graph is the n-th call in its code.
 
-    Launches of a run that has others than its code makes, or of kernels of several graphs that
-    differ, come from any of the calls: then all of them are stated.
+    Launches of a run that has others than its code makes, or that is of no known graph, come from
+    any of the calls: then all of them are stated.
     """
-    together = [use for kernel in kernels for use in kernel.uses]
-    if not together:
+    anywhere = _joined(use for kernel in kernels for use in kernel.uses)
+    if not (anywhere.places or anywhere.modules or anywhere.operators):
         return ()
-    anywhere = _joined(together)
-    alike = len(kernels) == 1 or all(kernel.uses == kernels[0].uses for kernel in kernels)
     uses = [anywhere] * len(run)
-    if alike:
-        members: dict[int, list[int]] = defaultdict(list)
-        for place, number in enumerate(run.tolist()):
-            members[number].append(place)
-        for number, places in members.items():
-            if number >= 0 and len(places) == len(kernels[0].uses):
-                for place, use in zip(places, kernels[0].uses, strict=True):
-                    uses[place] = use
+    members: dict[int, list[int]] = defaultdict(list)
+    for place, number in enumerate(run.tolist()):
+        members[number].append(place)
+    for number, places in members.items():
+        called = [kernel for kernel in kernels if number >= 0 and graphs[number] in kernel.graphs]
+        calls = called[0].uses if called else kernels[0].uses
+        is_sure = called or all(kernel.uses == calls for kernel in kernels)
+        if is_sure and number >= 0 and len(places) == len(calls):
+            for place, use in zip(places, calls, strict=True):
+                uses[place] = use
+        elif called:
+            joined = _joined(calls)
+            for place in places:
+                uses[place] = joined
     return tuple(uses)
 
 
@@ -183,16 +188,8 @@ def _files(trace: Trace) -> dict[int, str]:
         return {}
     calls = trace.lazy("host").select("index").with_row_index("row").collect()
     found = arguments.join(calls, on="index").select("row", "value")
-    return {row: _text(value) for row, value in found.iter_rows()}
-
-
-def _text(value: str) -> str:
-    """A text that is kept as JSON."""
-    try:
-        text = json.loads(value)
-    except ValueError:
-        text = value
-    return text if isinstance(text, str) else ""
+    # Texts are kept as JSON by some readers, and as they are by others.
+    return {row: value.strip('"') for row, value in found.iter_rows()}
 
 
 class _GraphRuns(msgspec.Struct, frozen=True, eq=False):
@@ -262,14 +259,14 @@ def compiled_table(trace: Trace) -> pl.DataFrame:
         rows.append(
             {
                 "kernel": kernel.name,
-                "operators": ", ".join(map(_short, kernel.operators)),
-                "module": ", ".join(patterns(where.modules)),
-                "place": ", ".join(where.places),
-                "line": "\n".join(where.lines),
+                "operators": ", ".join(map(_short, kernel.operators)) or None,
+                "module": ", ".join(patterns(where.modules)) or None,
+                "place": ", ".join(together(where.places)) or None,
+                "line": "\n".join(where.lines) or None,
                 "calls": len(kernel.rows),
                 "device_ns": int(duration[kernel.rows].sum()),
                 "names_from": source,
-                "file": kernel.file,
+                "file": kernel.file or None,
             }
         )
     table = pl.DataFrame(rows, schema=SCHEMA)
@@ -278,6 +275,19 @@ def compiled_table(trace: Trace) -> pl.DataFrame:
 
 def _short(operator: str) -> str:
     return operator.removeprefix("aten::")
+
+
+def together(places: Iterable[str]) -> list[str]:
+    """Lines of the program, those of a file side by side; the folders of files are left out.
+
+    >>> together(["net/model.py:7", "net/train.py:3", "net/model.py:12"])
+    ['model.py:7,12', 'train.py:3']
+    """
+    files: dict[str, list[str]] = defaultdict(list)
+    for place in places:
+        file, _, line = place.rpartition(":")
+        files[file].append(line)
+    return [f"{file.rpartition('/')[2]}:{','.join(lines)}" for file, lines in files.items()]
 
 
 def patterns(modules: Iterable[str]) -> list[str]:
@@ -290,3 +300,32 @@ def patterns(modules: Iterable[str]) -> list[str]:
     for module in modules:
         groups[_DIGITS.sub("*", module)].append(module)
     return [pattern if len(members) > 1 else members[0] for pattern, members in groups.items()]
+
+
+CODE_SCHEMA: dict[str, pl.DataType] = {
+    **dict.fromkeys(("kernel", "operators", "module", "place", "line", "code"), pl.String()),
+    "device_ns": pl.Int64(),
+    "is_cut": pl.Boolean(),
+}
+
+
+@memoize_per_trace
+def code_table(trace: Trace) -> pl.DataFrame:
+    """The code of each generated kernel that is known, in the order of the table above.
+
+    >>> import timesink
+    >>> code_table(timesink.open(timesink.sample())).height
+    0
+    """
+    table = compiled_table(trace)
+    known = {
+        (kernel.name, kernel.file): kernel.kernel
+        for kernel in generated_kernels(trace)
+        if kernel.kernel is not None and kernel.kernel.code
+    }
+    rows = [
+        {**row, "code": kernel.code, "is_cut": kernel.is_cut}
+        for row in table.to_dicts()
+        if (kernel := known.get((row["kernel"], row["file"] or ""))) is not None
+    ]
+    return pl.DataFrame(rows, schema={**SCHEMA, **CODE_SCHEMA}).select(*CODE_SCHEMA)

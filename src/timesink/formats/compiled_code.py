@@ -30,6 +30,7 @@ from timesink.model.compiled_code import (
     KernelUse,
     plain_function,
 )
+from timesink.model.graph_facts import CaptureFailure
 
 SCHEMA = "timesink/compiled-code/1"
 ENDING = ".compiled.json"
@@ -118,14 +119,13 @@ def read_compiled(path: Path) -> CompiledCode:
     if file.schema != SCHEMA:
         raise DamagedError(path, f"schema {file.schema!r}, and {SCHEMA} is known here", _HINT)
     kernels = [kernel for graph in file.graphs for kernel in _kernels_of(graph)]
-    captures = [(row.skip_reason, 1) for row in file.compilations if row.skip_reason]
-    skips = captures if not file.skips else [(row.text, row.times) for row in file.skips]
+    skips = [_SkipRow(row.skip_reason) for row in file.compilations if row.skip_reason]
     return CompiledCode(
         path.name,
         bounded(kernels),
         tuple(merged_breaks(_break_of(row.text, row.times) for row in file.breaks)),
         tuple(map(_compilation_of, file.compilations)),
-        tuple((_first_line(text), times) for text, times in skips),
+        tuple(_skip_of(row.text, row.times) for row in file.skips or skips),
         file.left_out,
     )
 
@@ -187,10 +187,9 @@ def _kernels_of(graph: _GraphRow) -> list[CompiledKernel]:
     """The kernels of one graph, and the calls of each in its order."""
     uses: dict[str, list[tuple[int, KernelUse]]] = {}
     for handle, row in graph.kernels.items():
-        kernel, _, number = handle.rpartition(":")
-        place = int(number) if number.isascii() and number.isdigit() else 0
-        name = kernel or handle
-        uses.setdefault(name, []).append((place, _use_of(row)))
+        name, _, number = handle.rpartition(":")
+        place = int(number) if number.isascii() and number.isdigit() and len(number) < 10 else 0
+        uses.setdefault(name or handle, []).append((place, _use_of(row)))
     kernels = []
     for kernel in generated_kernels(graph.code):
         ordered = sorted(uses.get(kernel.name, ()), key=lambda entry: entry[0])
@@ -308,14 +307,28 @@ _ASIDE = re.compile(r"\s{2,}#.*$")
 
 def _compilation_of(row: _CompilationRow) -> Compilation:
     reason = _ASIDE.sub("", _NUMBER.sub("", _first_line(row.recompile_reason)))
+    # It stands within a sentence.
+    reason = reason.replace("___stack0", "a value of the graph before").replace(". ", ", ")
     return Compilation(
         row.number,
         row.function,
         short_place(row.file, row.line) if row.file else "",
         max(row.seconds, 0.0) if row.seconds < float("inf") else 0.0,
-        reason.replace("___stack0", "a value of the graph before"),
+        reason,
         _first_line(row.fail_reason),
     )
+
+
+_SKIP = re.compile(
+    r"^skipping cudagraphs? (?:due to )?|\s*\(\d+ instances?\)\.?|\s*Found from\s*:?"
+)
+
+
+def _skip_of(text: str, times: int) -> CaptureFailure:
+    """Why a compiled graph is not captured, and where, as the compiler says it."""
+    frame = _frame_of(text)
+    reason = _SKIP.sub("", _first_line(text)).rstrip(" :.")
+    return CaptureFailure(reason, frame[0] if frame else "", times)
 
 
 def _first_line(text: str) -> str:
@@ -324,7 +337,8 @@ def _first_line(text: str) -> str:
 
 def bounded(kernels: Iterable[CompiledKernel]) -> tuple[CompiledKernel, ...]:
     """Not more kernels, and not more of their code, than is shown."""
-    room, result = MAX_CODE, []
+    room = MAX_CODE
+    result: list[CompiledKernel] = []
     for kernel in kernels:
         if len(result) >= MAX_KERNELS:
             break

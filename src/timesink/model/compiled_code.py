@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from timesink.model.graph_facts import CaptureFailure
+
 RESUMED = "torch_dynamo_resume_in_"
 """How the compiler calls the rest of a function after a graph break."""
 _RESUMED = re.compile(rf"^{RESUMED}(\w+?)_at_\d+$")
@@ -81,6 +83,11 @@ class Compilation:
     failure: str = ""
     """Why it was given up; empty where it was not."""
 
+    @property
+    def is_given_up(self) -> bool:
+        """Whether it was compiled so often that the compiler does so no more."""
+        return "limit" in self.failure.lower()
+
 
 @dataclass(frozen=True, slots=True)
 class CompiledCode:
@@ -91,7 +98,7 @@ class CompiledCode:
     kernels: tuple[CompiledKernel, ...] = ()
     breaks: tuple[GraphBreak, ...] = ()
     compilations: tuple[Compilation, ...] = ()
-    skips: tuple[tuple[str, int], ...] = ()
+    skips: tuple[CaptureFailure, ...] = ()
     """Why graphs of the device were not captured, and how often."""
     left_out: int = 0
     """Graphs that were too many or too large to be kept."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 
+from msgspec import structs
+
 from timesink.analyses.graph_breaks import graph_breaks
 from timesink.model import units
 from timesink.model.compiled_code import RESUMED, Compilation, CompiledCode, plain_function
@@ -31,36 +33,45 @@ def broken_graphs(trace: Trace) -> list[RunFinding]:
     also = f" and {units.count_noun(others, 'further places')}" if others else ""
     reason = f": {first.reason}" if first.reason else ""
     sentence = f"The compiled graph breaks at {first.place}{also}{_ended(reason)}"
+    uncompiled = [
+        compilation
+        for compilation in (trace.metadata.compiled or CompiledCode("")).compilations
+        if compilation.failure == first.reason
+    ]
+    if uncompiled and first.reason:
+        function = _function(uncompiled[0].function, uncompiled[0].place)
+        sentence += f" So {function} runs without being compiled."
     between_ns = sum(cost.between_ns for cost in costs) / max(steps.count, 1)
     if between_ns and steps.length_ns:
         sentence += f" Between its graphs the host takes {steps.part(between_ns)}."
-    hint = f" The compiler suggests: {first.hint}" if first.hint else ""
-    return [
-        make_finding(
-            "graph-breaks",
-            sentence,
-            {"hint": _ended(hint) if hint else ""},
-            advice="advice" if first.reason else "unexplained",
-            share=min(between_ns / steps.length_ns, 1.0) if steps.length_ns else 0.0,
-            least_severity=LOW,
-            evidence=tuple(
-                Evidence(
-                    "place",
-                    " ".join(filter(None, (cost.graph_break.place, cost.graph_break.line))),
-                    function=plain_function(cost.graph_break.function) or None,
-                    numbers={
-                        **({"compilations": cost.graph_break.times} if first.reason else {}),
-                        **(
-                            {"times": cost.times, "host_us": cost.between_ns / 1000}
-                            if cost.times
-                            else {}
-                        ),
-                    },
-                )
-                for cost in costs[:_MAX_SHOWN]
-            ),
-        )
-    ]
+    share = min(between_ns / steps.length_ns, 1.0) if steps.length_ns else 0.0
+    finding = make_finding(
+        "graph-breaks",
+        sentence,
+        advice="advice" if first.reason else "unexplained",
+        share=share,
+        least_severity=MEDIUM if share >= CompiledLimits.min_between else LOW,
+        evidence=tuple(
+            Evidence(
+                "place",
+                " ".join(filter(None, (cost.graph_break.place, cost.graph_break.line))),
+                function=plain_function(cost.graph_break.function) or None,
+                numbers={
+                    **({"compilations": cost.graph_break.times} if first.reason else {}),
+                    **(
+                        {"times": cost.times, "host_us": cost.between_ns / 1000}
+                        if cost.times
+                        else {}
+                    ),
+                },
+            )
+            for cost in costs[:_MAX_SHOWN]
+        ),
+    )
+    if not first.hint:
+        return [finding]
+    hint = _ended(f" The compiler suggests: {first.hint}")
+    return [structs.replace(finding, advice=f"{finding.advice}{hint}")]
 
 
 def _ended(sentence: str) -> str:
@@ -77,24 +88,25 @@ def repeated_compilations(trace: Trace) -> list[RunFinding]:
     code = trace.metadata.compiled or CompiledCode("")
     functions: dict[tuple[str, str], list[Compilation]] = defaultdict(list)
     for compilation in code.compilations:
-        if compilation.reason or compilation.failure:
+        if compilation.reason:
             functions[compilation.function, compilation.place].append(compilation)
     groups = sorted(functions.items(), key=lambda item: -_seconds(item[1]))
     spent_s = sum(_seconds(group) for _, group in groups)
-    given_up = [group for _, group in groups if any(entry.failure for entry in group)]
+    given_up = [group for _, group in groups if any(entry.is_given_up for entry in group)]
     if not groups or (spent_s < CompiledLimits.min_again_s and not given_up):
         return []
     (name, place), first = groups[0]
     reason = next((entry.reason for entry in first if entry.reason), "")
     because = f": {reason}" if reason else ""
     many = sum(len(group) for _, group in groups)
-    times = units.count_noun(many, "times")
     took = units.brief_ns(1e9 * spent_s)
-    what = _function(name, place)
-    of = f"{what} and {units.count_noun(len(groups) - 1, 'others')}" if len(groups) > 1 else what
-    sentence = f"The compiler compiled {of} {times} more, for {took} in all{_ended(because)}"
+    most = "most of it " if len(groups) > 1 else ""
+    sentence = (
+        f"Functions were compiled {units.count_noun(many, 'times')} more, for {took} in all, "
+        f"{most}{_function(name, place)}{_ended(because)}"
+    )
     if given_up:
-        sentence += " It gave up, and what is left runs without being compiled."
+        sentence += " The compiler gave up, and what is left runs without being compiled."
     slow = MEDIUM if spent_s >= CompiledLimits.long_again_s else LOW
     return [
         make_finding(

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 
 from timesink.analyses.columns import device_columns, device_kinds
 from timesink.analyses.forest import call_forest
-from timesink.analyses.graphs import graph_table, replays_of
+from timesink.analyses.graphs import replays_of
 from timesink.analyses.links import link_launches
 from timesink.model import units
 from timesink.model.findings import Evidence, RunFinding
-from timesink.model.graph_facts import CaptureFailure, GraphFacts
+from timesink.model.graph_facts import GraphFacts
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
 from timesink.rules.register import make_finding
@@ -20,8 +18,6 @@ from timesink.rules.steps import complete_steps, longest_by_name
 from timesink.rules.thresholds import GraphsLimits
 
 _MAX_REASONS = 3
-_SKIPPED = re.compile(r"^skipping cudagraphs? (?:due to )?", re.IGNORECASE)
-"""How a compiler begins to say why it does not capture its graph."""
 
 
 def failed_captures(trace: Trace) -> list[RunFinding]:
@@ -33,19 +29,19 @@ def failed_captures(trace: Trace) -> list[RunFinding]:
     """
     failures = [*(trace.metadata.graphs or GraphFacts()).failures]
     if trace.metadata.compiled is not None:
-        skips = trace.metadata.compiled.skips
-        failures += [CaptureFailure(_SKIPPED.sub("", text), times=times) for text, times in skips]
+        failures += trace.metadata.compiled.skips
     ordered = sorted(failures, key=lambda failure: -failure.times)
     if not ordered:
         return []
     first = ordered[0]
     times = sum(failure.times for failure in ordered)
     place = f" at {first.place}" if first.place else ""
+    mostly = "mostly " if len(ordered) > 1 else ""
     often = units.count_noun(times, "times")
     return [
         make_finding(
             "graph-capture-failed",
-            f"The program could not capture a graph {often}, mostly because of {first.reason}"
+            f"The program could not capture a graph {often}, {mostly}because of {first.reason}"
             f"{place}.",
             evidence=tuple(
                 Evidence("call", failure.place or failure.reason, numbers={"times": failure.times})
@@ -103,13 +99,14 @@ def memory_of_graphs(trace: Trace) -> list[RunFinding]:
     held = sum(sizes)
     if not capacity or held < GraphsLimits.min_memory * capacity:
         return []
+    many, share = units.count_noun(len(sizes), "graphs"), units.share(held, capacity)
     largest = sorted(captures, key=lambda capture: -(capture.memory_bytes or 0))[:_MAX_REASONS]
-    replayed = graph_table(trace).height
+    replayed = sum(capture.replays > 0 for capture in captures)
     return [
         make_finding(
             "graph-memory",
-            f"{units.count_noun(len(sizes), 'graphs')} hold {units.brief_bytes(held)} of device "
-            f"memory ({units.share(held, capacity)}); {units.count(replayed)} are replayed here.",
+            f"{units.brief_bytes(held)} of device memory ({share}) is held by {many}; "
+            f"{units.count(replayed)} of them were replayed.",
             evidence=tuple(
                 Evidence(
                     "call",

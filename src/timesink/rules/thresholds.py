@@ -21,6 +21,9 @@ class CommunicationLimits(Limits):
 class CompiledLimits(Limits):
     """`rules.compiled`."""
 
+    min_between = 0.05
+    """Part of a step that the host is between compiled graphs, from which on breaks are no small
+    matter."""
     min_again_s = 0.5
     """Seconds of compiling once more from which on they are a finding: people notice half a
     second."""

@@ -6,7 +6,6 @@ beside the trace, and those in a folder that is called as the compiler calls it.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Sequence
@@ -88,6 +87,6 @@ def _kernel_files(trace: Trace) -> frozenset[str]:
     import polars as pl  # noqa: PLC0415 - start-up time
 
     arguments = trace.lazy("event_args").filter(pl.col("key").cast(pl.String) == "kernel_file")
-    values = arguments.select(pl.col("value").unique()).collect()["value"].to_list()
-    texts = (json.loads(value) for value in values if value.startswith('"'))
-    return frozenset(text.rpartition("/")[2] for text in texts if isinstance(text, str))
+    # As JSON has them; what it writes in other letters is no name of such a file.
+    values = arguments.select(pl.col("value").unique()).collect()["value"]
+    return frozenset(value.strip('"').rpartition("/")[2] for value in values)

@@ -41,7 +41,7 @@ _BASIC_PROVENANCE = 2
 """Inductor notes which nodes each kernel comes from, and no more than that."""
 
 
-class CompiledCode:
+class CompilerWatch:
     """Listens to the compiler from the import of torch to the end of the recording."""
 
     def __init__(self, torch: Any, notebook: Notebook, *, is_wanted: bool) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from timesink.errors import TimesinkError
-from timesink.recorder.agent.compiled_code import CompiledCode
+from timesink.recorder.agent.compiled_code import CompilerWatch
 from timesink.recorder.agent.memory_history import MemoryHistory
 from timesink.recorder.agent.plain import PlainCycles, last_plain
 from timesink.recorder.agent.profiling import ForeignProfilers, RecordedWindow, Stage
@@ -230,7 +230,7 @@ class CycleEngine:
         self._memory = MemoryHistory(
             torch, self._notebook, is_wanted="memory-snapshot" in plan.extras
         )
-        self._compiled = CompiledCode(torch, self._notebook, is_wanted="compiled" in plan.extras)
+        self._compiled = CompilerWatch(torch, self._notebook, is_wanted="compiled" in plan.extras)
         self._plain = PlainCycles(self._notebook, torch, device_events=plan.device_events)
         self._source: Counting | None = None
         self._own_thread = RecordedThread(self._end_of_thread)
