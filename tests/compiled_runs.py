@@ -10,8 +10,10 @@ from cases import MAIN, STEP, K, O, R, host_event, read
 from timesink.model.compiled_code import (
     Compilation,
     CompiledCode,
+    CompiledGraph,
     CompiledKernel,
     GraphBreak,
+    GraphCall,
     KernelUse,
 )
 from timesink.model.graph_facts import CaptureFailure, CaptureUse, GraphFacts
@@ -56,6 +58,7 @@ CODE = CompiledCode(
     (GENERATED,),
     (BREAK,),
     (FIRST, RESUMED),
+    graphs=(CompiledGraph(("fkey",), tuple(GraphCall(KERNEL, layer(at)) for at in (0, 1))),),
 )
 
 

@@ -25,7 +25,6 @@ def triton_(in_ptr0, out_ptr0, xnumel, XBLOCK : tl.constexpr):
     pass
 ''', device_str='cuda')
 def call(args):
-    # [Provenance debug handles] {KERNEL}:1
     {KERNEL}.run(buf0, buf1, 8, stream=stream0)
 """
 STACK = 'File "/home/me/net/model.py", line {line}, in forward\n    x = torch.relu(x + y)\n   ^^'
@@ -77,6 +76,13 @@ class TestKernels:
         calls = {f"{KERNEL}:1": {"modules": [written]}}
         kernel = only_kernel(read_compiled(file_of(tmp_path, graphs=[graph(**calls)])))
         assert kernel.uses[0].modules == (path,)
+
+    def test_only_calls_that_its_code_makes(self, tmp_path: Path):
+        code = f"{CODE}    # [Provenance debug handles] {KERNEL}:3, extern_kernels.mm:4\n"
+        calls = {handle: {} for handle in (f"{KERNEL}:1", "extern_kernels.mm:4", f"{KERNEL}:3")}
+        read = read_compiled(file_of(tmp_path, graphs=[{**graph(**calls), "code": code}]))
+        assert [call.name for call in read.graphs[0].calls] == [KERNEL, "aten::mm"]
+        assert len(only_kernel(read).uses) == 1
 
     def test_long_code_is_cut_and_says_so(self, tmp_path: Path):
         long = {**graph(), "code": CODE.replace("    pass", "    pass\n" * MAX_KERNEL_CODE)}

@@ -66,7 +66,7 @@ def generated_kernels(trace: Trace) -> tuple[GeneratedKernel, ...]:
     if not len(rows):
         return ()
     launcher = _launchers(trace)[rows]
-    files, graph_runs = _files(trace), _graph_runs(trace)
+    files, runs = _files(trace), graph_runs(trace)
     groups: dict[tuple[str, str], list[int]] = defaultdict(list)
     for place, (row, host) in enumerate(zip(rows.tolist(), launcher.tolist(), strict=True)):
         groups[names.texts[names.codes[row]] or "", files.get(host, "")].append(place)
@@ -76,8 +76,8 @@ def generated_kernels(trace: Trace) -> tuple[GeneratedKernel, ...]:
             (name, file),
             rows[places],
             known.get(name, []),
-            graph_runs.around(launcher[places]),
-            graph_runs.keys,
+            runs.around(launcher[places]),
+            runs.keys,
         )
         for (name, file), places in groups.items()
     )
@@ -192,7 +192,7 @@ def _files(trace: Trace) -> dict[int, str]:
     return {row: value.strip('"') for row, value in found.iter_rows()}
 
 
-class _GraphRuns(msgspec.Struct, frozen=True, eq=False):
+class GraphRuns(msgspec.Struct, frozen=True, eq=False):
     """Runs of compiled graphs: ranges that bear their keys."""
 
     start: Ints
@@ -221,7 +221,7 @@ class _GraphRuns(msgspec.Struct, frozen=True, eq=False):
 
 
 @memoize_per_trace
-def _graph_runs(trace: Trace) -> _GraphRuns:
+def graph_runs(trace: Trace) -> GraphRuns:
     named, host = host_names(trace), host_columns(trace)
     rows = named.rows(lambda name: _GRAPH_CALL.match(name) is not None)
     start, end = start_and_end(host)
@@ -229,7 +229,7 @@ def _graph_runs(trace: Trace) -> _GraphRuns:
     lanes = list(zip(host["pid"].cast(pl.String), host["tid"].cast(pl.String), strict=True))
     texts = [named.texts[code] or "" for code in named.codes[order].tolist()]
     matches = [_GRAPH_CALL.match(text) for text in texts]
-    return _GraphRuns(
+    return GraphRuns(
         start[order],
         end[order],
         [lanes[row] for row in order.tolist()],
@@ -303,29 +303,31 @@ def patterns(modules: Iterable[str]) -> list[str]:
 
 
 CODE_SCHEMA: dict[str, pl.DataType] = {
-    **dict.fromkeys(("kernel", "operators", "module", "place", "line", "code"), pl.String()),
-    "device_ns": pl.Int64(),
+    "kernel": pl.String(),
+    "file": pl.String(),
+    "number": pl.Int64(),
+    "code": pl.String(),
     "is_cut": pl.Boolean(),
 }
 
 
 @memoize_per_trace
 def code_table(trace: Trace) -> pl.DataFrame:
-    """The code of each generated kernel that is known, in the order of the table above.
+    """The code of each generated kernel that is known, a row per line, in the order of the table.
 
     >>> import timesink
     >>> code_table(timesink.open(timesink.sample())).height
     0
     """
-    table = compiled_table(trace)
     known = {
         (kernel.name, kernel.file): kernel.kernel
         for kernel in generated_kernels(trace)
-        if kernel.kernel is not None and kernel.kernel.code
+        if kernel.kernel is not None
     }
     rows = [
-        {**row, "code": kernel.code, "is_cut": kernel.is_cut}
-        for row in table.to_dicts()
+        (row["kernel"], row["file"], number, line, kernel.is_cut)
+        for row in compiled_table(trace).to_dicts()
         if (kernel := known.get((row["kernel"], row["file"] or ""))) is not None
+        for number, line in enumerate(kernel.code.splitlines(), 1)
     ]
-    return pl.DataFrame(rows, schema={**SCHEMA, **CODE_SCHEMA}).select(*CODE_SCHEMA)
+    return pl.DataFrame(rows, schema=CODE_SCHEMA, orient="row")

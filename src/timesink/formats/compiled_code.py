@@ -25,8 +25,10 @@ from timesink.formats.source_file import open_source
 from timesink.model.compiled_code import (
     Compilation,
     CompiledCode,
+    CompiledGraph,
     CompiledKernel,
     GraphBreak,
+    GraphCall,
     KernelUse,
     plain_function,
 )
@@ -41,6 +43,8 @@ MAX_KERNEL_CODE = 16_000
 MAX_CODE = 4_000_000
 """Characters of all kernels together that are shown; the rest have their names."""
 MAX_KERNELS = 20_000
+MAX_CALLS = 20_000
+"""Of a graph: those of large networks make some thousand."""
 MAX_LISTED = 64
 """Operators, modules and lines of a kernel each: fused updates of parameters list hundreds."""
 MAX_TEXT = 300
@@ -118,7 +122,8 @@ def read_compiled(path: Path) -> CompiledCode:
     file: _CompiledFile = decode_small_json(content, path, _HINT, _CompiledFile)
     if file.schema != SCHEMA:
         raise DamagedError(path, f"schema {file.schema!r}, and {SCHEMA} is known here", _HINT)
-    kernels = [kernel for graph in file.graphs for kernel in _kernels_of(graph)]
+    graphs = [(graph, _calls_of(graph)) for graph in file.graphs]
+    kernels = [kernel for graph, calls in graphs for kernel in _kernels_of(graph, calls)]
     skips = [_SkipRow(row.skip_reason) for row in file.compilations if row.skip_reason]
     return CompiledCode(
         path.name,
@@ -127,14 +132,26 @@ def read_compiled(path: Path) -> CompiledCode:
         tuple(map(_compilation_of, file.compilations)),
         tuple(_skip_of(row.text, row.times) for row in file.skips or skips),
         file.left_out,
+        tuple(
+            CompiledGraph(
+                tuple(graph.keys),
+                tuple(calls[:MAX_CALLS]),
+                is_backward=_BACKWARD.search(graph.code[:200]) is not None,
+            )
+            for graph, calls in graphs
+        ),
     )
 
 
 # -- generated code --------------------------------------------------------------------------------
 
 _DEFINITION = re.compile(r"^(\w+) = async_compile\.\w+\([^\n]*?r?'''", re.MULTILINE)
+_LONGEST_NUMBER = 10
 _QUOTES = "'''"
+_HANDLES = re.compile(r"\[Provenance debug handles\] ([^\n]+)")
+_HANDLE = re.compile(r"[\w.]+:\d+")
 _KERNEL_PATH = re.compile(r"^# kernel path: (\S+)", re.MULTILINE)
+_BACKWARD = re.compile(r"AOT ID: \['\w*backward'\]")
 _ORIGINAL = re.compile(r"Original ATen: \[([^\]\n]*)\]")
 
 
@@ -183,20 +200,48 @@ def _operators(listed: str) -> Iterator[str]:
             yield f"{space}::{operator}"
 
 
-def _kernels_of(graph: _GraphRow) -> list[CompiledKernel]:
-    """The kernels of one graph, and the calls of each in its order."""
-    uses: dict[str, list[tuple[int, KernelUse]]] = {}
+def _calls_of(graph: _GraphRow) -> list[GraphCall]:
+    """What the code of a graph calls, in its order: generated kernels, and operators as they are.
+
+    Of kernels that the file names, those count that the code calls, where it says so: the compiler
+    may still have known those of the graph before.
+    """
+    handles = {
+        handle for listed in _HANDLES.findall(graph.code) for handle in _HANDLE.findall(listed)
+    }
+    calls: list[tuple[int, GraphCall]] = []
     for handle, row in graph.kernels.items():
         name, _, number = handle.rpartition(":")
-        place = int(number) if number.isascii() and number.isdigit() and len(number) < 10 else 0
-        uses.setdefault(name or handle, []).append((place, _use_of(row)))
-    kernels = []
-    for kernel in generated_kernels(graph.code):
-        ordered = sorted(uses.get(kernel.name, ()), key=lambda entry: entry[0])
-        kernels.append(
-            with_uses(replace(kernel, graphs=tuple(graph.keys)), [use for _, use in ordered])
+        if not handles or handle in handles:
+            is_number = number.isascii() and number.isdigit() and len(number) < _LONGEST_NUMBER
+            place = int(number) if is_number else 0
+            calls.append((place, GraphCall(_called(name or handle), _use_of(row))))
+    return [call for _, call in sorted(calls, key=lambda entry: entry[0])]
+
+
+def _called(name: str) -> str:
+    """What a call of generated code is called in a recording.
+
+    >>> _called("extern_kernels.addmm"), _called("torch.ops.aten.mm.default")
+    ('aten::addmm', 'aten::mm')
+    """
+    steps = name.split(".")
+    if steps[0] == "extern_kernels" and len(steps) == 2:
+        return f"aten::{steps[1]}"
+    if steps[:2] == ["torch", "ops"] and len(steps) > 3:
+        return f"{steps[2]}::{steps[3]}"
+    return name
+
+
+def _kernels_of(graph: _GraphRow, calls: Sequence[GraphCall]) -> list[CompiledKernel]:
+    """The kernels that a graph defines, with its calls of each."""
+    keys = tuple(graph.keys)
+    return [
+        with_uses(
+            replace(kernel, graphs=keys), [call.use for call in calls if call.name == kernel.name]
         )
-    return kernels
+        for kernel in generated_kernels(graph.code)
+    ]
 
 
 def with_uses(kernel: CompiledKernel, uses: Sequence[KernelUse]) -> CompiledKernel:
@@ -361,7 +406,8 @@ def read_output(files: Sequence[Path], kernel_files: Iterable[Path] = ()) -> Com
         names = {file.name: file for file in files if file.parent == folder}
         rows = dict(_rows_in(names))
         code = _text_of(names.get(OUTPUT_CODE))
-        defined = _kernels_of(_GraphRow(code, kernels=rows))
+        graph = _GraphRow(code, kernels=rows)
+        defined = _kernels_of(graph, _calls_of(graph))
         kernels += defined or [
             with_uses(CompiledKernel(name), [_use_of(row)]) for name, row in _by_kernel(rows)
         ]

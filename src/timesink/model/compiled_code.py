@@ -55,6 +55,25 @@ class CompiledKernel:
 
 
 @dataclass(frozen=True, slots=True)
+class GraphCall:
+    """A call in the code of a graph, of a generated kernel or of an operator as it is."""
+
+    name: str
+    """As a recording has it: `triton_poi_fused_add_0`, `aten::addmm`."""
+    use: KernelUse
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledGraph:
+    """A graph that the compiler made, and what its code calls, in order."""
+
+    keys: tuple[str, ...] = ()
+    """As `## Call CompiledFxGraph KEY ##` has them."""
+    calls: tuple[GraphCall, ...] = ()
+    is_backward: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class GraphBreak:
     """A place at which the compiler could not go on, and left the rest to the next graph."""
 
@@ -102,3 +121,4 @@ class CompiledCode:
     """Why graphs of the device were not captured, and how often."""
     left_out: int = 0
     """Graphs that were too many or too large to be kept."""
+    graphs: tuple[CompiledGraph, ...] = ()

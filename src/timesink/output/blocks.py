@@ -298,9 +298,9 @@ class Code(msgspec.Struct, frozen=True, tag_field="type", tag="code"):
     """Code of a program or of a compiler, folded up at first."""
 
     title: str
-    text: str
+    lines: tuple[str, ...]
     note: str = ""
-    """What to know of it, such as where it comes from."""
+    """What to know of it, such as what is left out."""
 
 
 class Detail(msgspec.Struct, frozen=True):

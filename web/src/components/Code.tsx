@@ -11,7 +11,7 @@ export function Code({ block }: { block: CodeBlock }) {
       </summary>
       {block.note && <p class="quiet">{block.note}</p>}
       <pre>
-        <code>{block.text}</code>
+        <code>{block.lines.join("\n")}</code>
       </pre>
     </details>
   );

@@ -285,8 +285,8 @@ export interface Picture {
 export interface Code {
   type: "code";
   title: string;
-  text: string;
-  /** What to know of it, such as where it comes from. */
+  lines: string[];
+  /** What to know of it, such as what is left out. */
   note: string;
 }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import polars as pl
 
 from timesink.answers.analysis.tables import Analysed, Empty, SectionResult
@@ -19,18 +21,18 @@ def compiled_section(run: Analysed) -> SectionResult:
     frame = run.frame("compiled")
     if frame.is_empty():
         return Empty("compiled", "Compiled kernels", NO_COMPILED)
-    code = run.frame("compiled-code")
-    listings = tuple(
-        blocks.Code(
-            f"{row['kernel']}: {units.brief_ns(row['device_ns'])}",
-            row["code"],
-            "The end is left out." if row["is_cut"] else "",
-        )
-        for row in code.head(_MAX_CODE).to_dicts()
-    )
-    return blocks.Section(
-        "compiled", "Compiled kernels", (run.table("compiled"), *listings), _lead(frame)
-    )
+    listings = tuple(_listings(run.frame("compiled-code")))
+    modules = run.table("compiled-modules")
+    tables = (run.table("compiled"), *[modules] * bool(modules.rows))
+    return blocks.Section("compiled", "Compiled kernels", (*tables, *listings), _lead(frame))
+
+
+def _listings(code: pl.DataFrame) -> Iterator[blocks.Code]:
+    """The code of the kernels that take most, each as a block."""
+    kernels = code.partition_by("kernel", "file", maintain_order=True)
+    for kernel in kernels[:_MAX_CODE]:
+        note = "The end is left out." if kernel["is_cut"][0] else ""
+        yield blocks.Code(kernel["kernel"][0], tuple(kernel["code"].to_list()), note)
 
 
 def _lead(frame: pl.DataFrame) -> str:

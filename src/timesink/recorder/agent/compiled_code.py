@@ -12,6 +12,7 @@ import gzip
 import json
 import logging
 import os
+import re
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -36,6 +37,9 @@ MAX_ENTRIES = 5000
 MAX_TEXT = 4000
 """Characters of a reason: compilers add their own stack."""
 NOTHING_COMPILED = "no compiled code: torch.compile compiled nothing before the recording ended"
+
+_HANDLES = re.compile(r"\[Provenance debug handles\] ([^\n]+)")
+_HANDLE = re.compile(r"[\w.]+:\d+")
 
 _BASIC_PROVENANCE = 2
 """Inductor notes which nodes each kernel comes from, and no more than that."""
@@ -122,7 +126,7 @@ class CompilerWatch:
                 "file": file,
                 "code": kept,
                 "is_cut": len(kept) < len(code),
-                "kernels": kernels,
+                "kernels": _called(kernels, code),
             }
         )
 
@@ -132,7 +136,7 @@ class CompilerWatch:
         if graph is None or not isinstance(stacks, dict):
             return
         modules = self._modules.get(number, {})
-        for kernel, lines in list(stacks.items())[:MAX_ENTRIES]:
+        for kernel, lines in _called(stacks, graph["code"]).items():
             if not isinstance(lines, list):
                 continue
             texts = [text for text in lines if isinstance(text, str)]
@@ -334,6 +338,13 @@ def _stacks(nodes: Iterable[Any]) -> Iterator[str]:
         stack = node.meta.get("stack_trace")
         if isinstance(stack, str) and stack:
             yield _innermost(stack)
+
+
+def _called(kernels: dict[str, Any], code: str) -> dict[str, Any]:
+    """Of kernels those that code calls: the compiler may still know those of the graph before."""
+    handles = {handle for listed in _HANDLES.findall(code) for handle in _HANDLE.findall(listed)}
+    called = [kernel for kernel in kernels if not handles or kernel in handles]
+    return {kernel: kernels[kernel] for kernel in called[:MAX_ENTRIES]}
 
 
 def _innermost(stack: str) -> str:
