@@ -53,13 +53,15 @@ def plan_header() -> str:
         decode.PieceScanner = genuine  # type: ignore[misc]
     groups, categories, phases, special, memory_name = taken
     lines = ["#pragma once", "inline void fill_plan(timesink::Scanner& s) {"]
-    for name, has_arguments, keys, columns in groups:  # type: ignore[attr-defined]
+    for name, has_arguments, keys, columns, kept, untimed, from_text in groups:  # type: ignore[attr-defined]
         lines.append(f"{{ timesink::GroupPlan plan; plan.name = {json.dumps(name)};")
         lines.append(f"plan.has_arguments = {int(has_arguments)}; plan.keys.emplace_back();")
+        lines.append(f"plan.kept = {kept}; plan.is_untimed = {int(untimed)};")
+        lines.append(f"plan.needs_text = {int(from_text)};")
         for text, kind, column, rank in keys:
             value = f"timesink::ValueType({kind})"
             lines.append(
-                f"plan.keys.push_back({{{json.dumps(text)}, {value}, {column}, {rank}, 0}});"
+                f"plan.keys.push_back({{{json.dumps(text)}, {value}, {column}, {rank}, 0, {{}}}});"
             )
         lines += [f"plan.columns.push_back(timesink::ValueType({kind}));" for kind in columns]
         lines.append("s.groups.push_back(plan); }")
@@ -92,7 +94,7 @@ def write_dictionary(path: Path) -> None:
         ]
     }
     plans = [decode._plan_of(name, brief=False) for name in decode.GROUPS]  # noqa: SLF001
-    words |= {text for _, _, keys, _ in plans for text, *_ in keys}
+    words |= {text for _, _, keys, *_ in plans for text, *_ in keys}
     words |= {str(category) for category in decode._CATEGORIES}  # noqa: SLF001
     texts = [f'"{word}"' for word in sorted(words)]
     texts += ["null", "true", "{}", "[]", '{"a":[', "\u00e9", "\u2028", r"\ud83d\ude00", r"\u0000"]

@@ -8,11 +8,13 @@
 
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <new>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "nesting.hpp"
@@ -43,19 +45,22 @@ bool text_of(PyObject* value, std::string& result) {
   return true;
 }
 
-// groups: [(name, has_arguments, [(key, type, column, rank)], [column types])]
+// groups: [(name, has_arguments, [(key, type, column, rank)], [column types], kept columns of the
+// envelope, is untimed, needs the text of its values)]
 bool read_groups(PyObject* list, Scanner& scanner) {
   for (Py_ssize_t i = 0; i < PyList_Size(list); ++i) {
     GroupPlan plan;
     const char* name = nullptr;
-    int has_arguments = 0;
+    int has_arguments = 0, is_untimed = 0, needs_text = 0;
     PyObject *keys = nullptr, *columns = nullptr;
-    if (!PyArg_ParseTuple(PyList_GetItem(list, i), "spOO", &name, &has_arguments, &keys,
-                          &columns)) {
+    if (!PyArg_ParseTuple(PyList_GetItem(list, i), "spOOIpp", &name, &has_arguments, &keys,
+                          &columns, &plan.kept, &is_untimed, &needs_text)) {
       return false;
     }
     plan.name = name;
     plan.has_arguments = has_arguments != 0;
+    plan.is_untimed = is_untimed != 0;
+    plan.needs_text = needs_text != 0;
     plan.keys.emplace_back();
     for (Py_ssize_t k = 0; k < PyList_Size(keys); ++k) {
       Key entry;
@@ -158,7 +163,7 @@ PyObject* group_result(const GroupPlan& plan, const GroupRows& rows) {
   if (columns == nullptr) return nullptr;
   for (size_t column = 0; column < plan.columns.size(); ++column) {
     PyObject* values = nullptr;
-    if (!plan.has_arguments || rows.odd || !rows.present[column]) {
+    if (!plan.has_arguments || rows.odd || !rows.has_values(column)) {
       Py_INCREF(Py_None);
       values = Py_None;
     } else if (plan.columns[column] == kInt) {
@@ -178,9 +183,58 @@ PyObject* group_result(const GroupPlan& plan, const GroupRows& rows) {
                        columns, bytes_of(rows.marked), bytes_of(rows.unknown), rows.odd ? 1 : 0);
 }
 
+PyObject* none() {
+  Py_INCREF(Py_None);
+  return Py_None;
+}
+
+// What is taken from a piece that went to the run: how many events of each phase it holds, and
+// where in its text arguments stand that are rare or that no table lists.
+PyObject* run_result(const Scanner& scanner) {
+  std::vector<int32_t> counts(scanner.vocabularies[kPhases].words().size() + 1);
+  for (const int32_t code : scanner.phase) ++counts[static_cast<size_t>(code + 1)];
+  PyObject* groups = PyList_New(0);
+  if (groups == nullptr) return nullptr;
+  for (const GroupRows& rows : scanner.rows) {
+    const bool has_rare = !rows.marked.empty() || !rows.unknown.empty();
+    PyObject* item = has_rare ? Py_BuildValue("NNNNN", bytes_of(rows.rows), bytes_of(rows.starts),
+                                              bytes_of(rows.ends), bytes_of(rows.marked),
+                                              bytes_of(rows.unknown))
+                              : none();
+    if (!give(groups, item)) {
+      Py_DECREF(groups);
+      return nullptr;
+    }
+  }
+  return Py_BuildValue("nNN", static_cast<Py_ssize_t>(scanner.phase.size()), bytes_of(counts),
+                       groups);
+}
+
+PyObject* piece_result(const Scanner& scanner) {
+  PyObject* groups = PyList_New(0);
+  if (groups == nullptr) return nullptr;
+  for (size_t group = 0; group < scanner.groups.size(); ++group) {
+    PyObject* item = scanner.rows[group].rows.empty()
+                         ? none()
+                         : group_result(scanner.groups[group], scanner.rows[group]);
+    if (!give(groups, item)) {
+      Py_DECREF(groups);
+      return nullptr;
+    }
+  }
+  return Py_BuildValue("nNNNNNNNNNN", static_cast<Py_ssize_t>(scanner.phase.size()),
+                       bytes_of(scanner.phase), bytes_of(scanner.category),
+                       bytes_of(scanner.name), bytes_of(scanner.pid), bytes_of(scanner.tid),
+                       bytes_of(scanner.ts_ns), bytes_of(scanner.dur_ns),
+                       bytes_of(scanner.ids), bytes_of(scanner.place), groups);
+}
+
+// scan(scanner, text, to the run) -> None where it is refused; else of a piece that went to the
+// run what `run_result` says, of others all columns
 PyObject* scan(PyObject*, PyObject* args) {
   PyObject *capsule = nullptr, *text = nullptr;
-  if (!PyArg_ParseTuple(args, "OO", &capsule, &text)) return nullptr;
+  int to_run = 0;
+  if (!PyArg_ParseTuple(args, "OOp", &capsule, &text, &to_run)) return nullptr;
   Scanner* scanner = scanner_of(capsule);
   if (scanner == nullptr) return nullptr;
   char* content = nullptr;
@@ -191,10 +245,13 @@ PyObject* scan(PyObject*, PyObject* args) {
     return nullptr;
   }
   scanner->busy = true;
+  bool is_in_run = false;
   enum { kDone, kRefused, kNoMemory, kTooMany } outcome = kDone;
   Py_BEGIN_ALLOW_THREADS
   try {
     scanner->scan(content, static_cast<size_t>(size));
+    is_in_run = to_run && scanner->is_even();
+    if (is_in_run) scanner->add_to_run();
   } catch (const Refused&) {
     outcome = kRefused;
   } catch (const std::bad_alloc&) {
@@ -205,30 +262,113 @@ PyObject* scan(PyObject*, PyObject* args) {
   Py_END_ALLOW_THREADS
   scanner->busy = false;
   if (outcome == kNoMemory) return PyErr_NoMemory();
-  if (outcome != kDone) {
-    Py_INCREF(Py_None);
-    return Py_None;
+  if (outcome != kDone) return none();
+  return is_in_run ? run_result(*scanner) : piece_result(*scanner);
+}
+
+template <typename T>
+PyObject* bytes_of(const Column<T>& column) {
+  return PyBytes_FromStringAndSize(reinterpret_cast<const char*>(column.data()),
+                                   static_cast<Py_ssize_t>(column.size() * sizeof(T)));
+}
+
+template <typename Narrow>
+PyObject* narrowed(const Column<int32_t>& codes) {
+  PyObject* bytes =
+      PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(codes.size() * sizeof(Narrow)));
+  if (bytes == nullptr) return nullptr;
+  char* content = PyBytes_AsString(bytes);
+  for (size_t row = 0; row < codes.size(); ++row) {
+    const Narrow code = static_cast<Narrow>(codes[row]);
+    std::memcpy(content + row * sizeof(Narrow), &code, sizeof(Narrow));
   }
-  PyObject* groups = PyList_New(0);
-  if (groups == nullptr) return nullptr;
-  for (size_t group = 0; group < scanner->groups.size(); ++group) {
-    PyObject* item = nullptr;
-    if (scanner->rows[group].rows.empty()) {
-      Py_INCREF(Py_None);
-      item = Py_None;
-    } else {
-      item = group_result(scanner->groups[group], scanner->rows[group]);
+  return bytes;
+}
+
+// Codes in as few bytes as the largest of them needs.
+PyObject* codes_of(const Column<int32_t>& codes) {
+  int32_t largest = 0;
+  for (size_t row = 0; row < codes.size(); ++row) {
+    largest = codes[row] > largest ? codes[row] : largest;
+  }
+  if (largest <= std::numeric_limits<int8_t>::max()) return narrowed<int8_t>(codes);
+  if (largest <= std::numeric_limits<int16_t>::max()) return narrowed<int16_t>(codes);
+  return bytes_of(codes);
+}
+
+// The values of a column, which is given up for them; None where there are none.
+template <typename T>
+PyObject* handed_over(Column<T>& column) {
+  if (column.empty()) return none();
+  PyObject* values;
+  if constexpr (std::is_same_v<T, int32_t>) {
+    values = codes_of(column);
+  } else {
+    values = bytes_of(column);
+  }
+  column.release();
+  return values;
+}
+
+template <typename T>
+PyObject* handed_over(Column<T>& column, size_t count, T missing) {
+  if (!column.empty()) column.fill(count, missing);
+  return handed_over(column);
+}
+
+PyObject* run_group(const GroupPlan& plan, RunGroup& group) {
+  PyObject* columns = PyList_New(0);
+  if (columns == nullptr) return nullptr;
+  for (size_t column = 0; column < plan.columns.size(); ++column) {
+    PyObject* values = nullptr;
+    switch (plan.columns[column]) {
+      case kInt: values = handed_over(group.ints[column], group.count, kNullInt); break;
+      case kFloat:
+        values = handed_over(group.floats[column], group.count,
+                             std::numeric_limits<double>::quiet_NaN());
+        break;
+      default: values = handed_over(group.codes[column], group.count, kNullCode);
     }
-    if (!give(groups, item)) {
-      Py_DECREF(groups);
+    if (!give(columns, values)) {
+      Py_DECREF(columns);
       return nullptr;
     }
   }
-  return Py_BuildValue("nNNNNNNNNNN", static_cast<Py_ssize_t>(scanner->phase.size()),
-                       bytes_of(scanner->phase), bytes_of(scanner->category),
-                       bytes_of(scanner->name), bytes_of(scanner->pid), bytes_of(scanner->tid),
-                       bytes_of(scanner->ts_ns), bytes_of(scanner->dur_ns),
-                       bytes_of(scanner->ids), bytes_of(scanner->place), groups);
+  PyObject* index = bytes_of(group.index);
+  group.index.release();
+  return Py_BuildValue("nNNNNNNNNNN", static_cast<Py_ssize_t>(group.count), index,
+                       handed_over(group.phase), handed_over(group.category),
+                       handed_over(group.name), handed_over(group.pid), handed_over(group.tid),
+                       handed_over(group.ts_ns), handed_over(group.dur_ns),
+                       handed_over(group.ids), columns);
+}
+
+// end_run(scanner) -> columns of each group over all pieces of the run, None of those without rows
+PyObject* end_run(PyObject*, PyObject* args) {
+  PyObject* capsule = nullptr;
+  if (!PyArg_ParseTuple(args, "O", &capsule)) return nullptr;
+  Scanner* scanner = scanner_of(capsule);
+  if (scanner == nullptr) return nullptr;
+  if (scanner->busy) {
+    PyErr_SetString(PyExc_RuntimeError, "a scanner reads one piece at a time");
+    return nullptr;
+  }
+  PyObject* groups = PyList_New(0);
+  if (groups == nullptr) return nullptr;
+  try {
+    for (size_t group = 0; group < scanner->run.size(); ++group) {
+      RunGroup& whole = scanner->run[group];
+      if (!give(groups, whole.count ? run_group(scanner->groups[group], whole) : none())) {
+        Py_DECREF(groups);
+        return nullptr;
+      }
+    }
+    scanner->end_run();
+  } catch (const std::bad_alloc&) {
+    Py_DECREF(groups);
+    return PyErr_NoMemory();
+  }
+  return groups;
 }
 
 // intern(scanner, vocabulary, [(text as bytes, is a number) or None]) -> codes
@@ -385,15 +525,48 @@ PyObject* nest(PyObject*, PyObject* args) {
                        bytearray_of(nested.crossing), bytearray_of(nested.self_start));
 }
 
+// crossed(lane, start, end) -> a byte for each interval, as a bytearray
+PyObject* crossed(PyObject*, PyObject* args) {
+  PyObject *lane = nullptr, *start = nullptr, *end = nullptr;
+  if (!PyArg_ParseTuple(args, "SSS", &lane, &start, &end)) return nullptr;
+  std::vector<int32_t> lanes;
+  std::vector<int64_t> starts, ends;
+  std::vector<uint8_t> flags;
+  bool has_memory = true;
+  try {
+    const size_t count = static_cast<size_t>(PyBytes_Size(lane)) / sizeof(int32_t);
+    if (count > std::numeric_limits<uint32_t>::max()) {
+      PyErr_SetString(PyExc_ValueError, "too many intervals");
+      return nullptr;
+    }
+    if (!read_array(lane, count, lanes) || !read_array(start, count, starts) ||
+        !read_array(end, count, ends)) {
+      return nullptr;
+    }
+  } catch (const std::bad_alloc&) {
+    return PyErr_NoMemory();
+  }
+  Py_BEGIN_ALLOW_THREADS
+  try {
+    flags = find_crossed(lanes, starts, ends);
+  } catch (const std::bad_alloc&) {
+    has_memory = false;
+  }
+  Py_END_ALLOW_THREADS
+  return has_memory ? bytearray_of(flags) : PyErr_NoMemory();
+}
+
 // ---- the module ----------------------------------------------------------------------------------
 
 PyMethodDef methods[] = {
     {"make", make, METH_VARARGS, "A scanner for groups of events, their arguments and places."},
     {"scan", scan, METH_VARARGS, "Columns of a piece of the event list; None where it is unusual."},
+    {"end_run", end_run, METH_VARARGS, "Columns of the pieces since the last run ended."},
     {"intern", intern, METH_VARARGS, "Codes of texts in a vocabulary."},
     {"words", words, METH_VARARGS, "The words of a vocabulary from a code on."},
     {"play", play, METH_VARARGS, "When each node of a graph comes."},
     {"nest", nest, METH_VARARGS, "How calls of a thread lie in one another."},
+    {"crossed", crossed, METH_VARARGS, "Which intervals of a lane another one crosses."},
     {nullptr, nullptr, 0, nullptr},
 };
 

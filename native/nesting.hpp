@@ -52,4 +52,44 @@ inline Nested nest_calls(const Calls& calls) {
   return nested;
 }
 
+// Which intervals have another one of their lane start inside them and end after them.
+//
+// The oracle is `partially_overlapping` in `model/intervals.py`.
+inline std::vector<uint8_t> find_crossed(const std::vector<int32_t>& lane,
+                                         const std::vector<int64_t>& start,
+                                         const std::vector<int64_t>& end) {
+  const size_t count = lane.size();
+  std::vector<uint8_t> crossed(count);
+  std::vector<uint32_t> order(count);
+  for (size_t row = 0; row < count; ++row) order[row] = static_cast<uint32_t>(row);
+  // Of those that start together the longest comes first: it holds the others.
+  const auto is_before = [&](uint32_t a, uint32_t b) {
+    if (lane[a] != lane[b]) return lane[a] < lane[b];
+    if (start[a] != start[b]) return start[a] < start[b];
+    return end[a] > end[b];
+  };
+  if (!std::is_sorted(order.begin(), order.end(), is_before)) {
+    std::sort(order.begin(), order.end(), is_before);
+  }
+  // Those that are open, the one that ends first on top: nearly always the last that began.
+  const auto ends_later = [&](uint32_t a, uint32_t b) { return end[a] > end[b]; };
+  std::vector<uint32_t> open;
+  const auto close = [&] {
+    std::pop_heap(open.begin(), open.end(), ends_later);
+    open.pop_back();
+  };
+  for (size_t place = 0; place < count; ++place) {
+    const uint32_t row = order[place];
+    if (place && lane[row] != lane[order[place - 1]]) open.clear();
+    while (!open.empty() && end[open.front()] <= start[row]) close();
+    while (!open.empty() && end[open.front()] < end[row]) {
+      crossed[open.front()] = 1;  // once is enough: nobody asks how often
+      close();
+    }
+    open.push_back(row);
+    std::push_heap(open.begin(), open.end(), ends_later);
+  }
+  return crossed;
+}
+
 }  // namespace timesink

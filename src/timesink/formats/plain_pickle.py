@@ -17,6 +17,7 @@ import re
 import struct
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from typing import Any, TypeAlias
 
 from timesink.errors import UnreadableError
@@ -98,6 +99,7 @@ class _UnusualError(Exception):
     """Something that the pattern does not know; the interpreter decides what to make of it."""
 
 
+@cache
 def _instructions() -> re.Pattern[bytes]:
     """Instructions of protocol 4 and 5 that make plain values; of tuples, pairs of numbers alone.
 
@@ -118,7 +120,6 @@ def _instructions() -> re.Pattern[bytes]:
     )
 
 
-_INSTRUCTIONS = _instructions()
 _ARGUMENTS = {
     **dict.fromkeys(b"K\x8ch\x80\x8a", 1),
     **dict.fromkeys(b"M", 2),
@@ -166,7 +167,7 @@ def _checked_chunks(source: SourceFile) -> Iterator[tuple[bytes, bool]]:
         data, place = rest + block, 0
         seen += len(block)
         while place < len(data):
-            match = _INSTRUCTIONS.match(data, place, place + _PATTERN_BYTES)
+            match = _instructions().match(data, place, place + _PATTERN_BYTES)
             end = place if match is None else match.end()
             pieces.append(data[place:end])
             size += end - place

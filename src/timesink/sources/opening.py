@@ -19,7 +19,7 @@ import msgspec
 from msgspec import structs
 
 from timesink.errors import TimesinkError, UnreadableError
-from timesink.formats.chrome.container import looks_like_events
+from timesink.formats.chrome.container import looks_like_events, names_its_profiler
 from timesink.formats.chrome.decoder_crew import WORTH_A_WORKER, DecoderCrew
 from timesink.formats.file_names import rank_in_name
 from timesink.formats.read_options import IsChosen, Progress, ReadOptions
@@ -195,8 +195,9 @@ def _read(path: Path, recording: Recording, how: ReadOptions, *, cache: bool) ->
     crew = None
     source = open_source(path)
     with contextlib.suppress(OSError):
-        if looks_like_events(source.head()):
-            crew = DecoderCrew(source, how.jobs, how.brief)
+        head = source.head()
+        if looks_like_events(head):
+            crew = DecoderCrew(source, how.jobs, how.brief, at_once=names_its_profiler(head))
     with crew or contextlib.nullcontext():
         trace = read_trace(path, replace(how, crew=crew))
     if how.brief is None:
