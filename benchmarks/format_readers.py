@@ -1,10 +1,15 @@
 """New readers against a scan of the same file by its bare library, in seconds of processor time.
 
-python benchmarks/format_readers.py
+    python benchmarks/format_readers.py [FORMAT ...]
+
+`TIMESINK_NATIVE=0` measures what is read without compiled code.
 """
 
 from __future__ import annotations
 
+import json
+import pickle
+import random
 import sqlite3
 import sys
 import tempfile
@@ -15,6 +20,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
+import collective_logs
+import memory_snapshots
 import perfetto_files
 import rocpd_files
 import xplane_files
@@ -77,23 +84,67 @@ def scan_planes(path: Path) -> int:
     return visited
 
 
+def load_pickle(path: Path) -> int:
+    """Load a pickle, which was written here."""
+    with path.open("rb") as stream:
+        return len(pickle.load(stream))  # noqa: S301 - written here
+
+
+def load_lines(path: Path) -> int:
+    """Load each line of a file as JSON."""
+    with path.open() as stream:
+        return sum(len(json.loads(line)) for line in stream)
+
+
+def write_deep_snapshot(path: Path, steps: int) -> Path:
+    """A snapshot whose events have stacks of 30 frames, each a list of its own."""
+    draw, allocator = random.Random(1), memory_snapshots.train(steps)
+    frame = memory_snapshots.frame
+    outer = [
+        [frame(f"/code/layer{k}.py", line, f"forward_{k}") for k in range(24)] for line in range(60)
+    ]
+    for event in allocator.events:
+        event["frames"] = [*event["frames"], *draw.choice(outer)]
+    return memory_snapshots.write_snapshot(path, allocator.snapshot())
+
+
+def write_dump(path: Path, calls: int) -> Path:
+    """A dump of the flight recorder, in which frames are shared, as PyTorch writes it."""
+    frames = collective_logs.entry(0, 0)["frames"]
+    entries = [collective_logs.entry(0, number, frames=[*frames]) for number in range(calls)]
+    path.write_bytes(pickle.dumps(collective_logs.dump(entries), 2))
+    return path
+
+
+def write_inspector_log(path: Path, calls: int) -> Path:
+    """A log of the NCCL Inspector."""
+    lines = (json.dumps(collective_logs.inspected(0, number)) for number in range(calls))
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
 def main() -> None:
     """Write each file, scan it and read it."""
+    chosen = sys.argv[1:]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         slices, stages = folder / "slices.pftrace", folder / "stages.pftrace"
         slices.write_bytes(perfetto_files.torch_slices(STEPS))
         stages.write_bytes(perfetto_files.torch_stages(STEPS))
-        database = rocpd_files.write_rocpd(folder / "results.db", steps=2 * STEPS)
         planes = folder / "run.xplane.pb"
         planes.write_bytes(xplane_files.tpu_profile(STEPS, with_host=True))
         scans = {
             slices: scan_packets,
             stages: scan_packets,
-            database: scan_database,
+            rocpd_files.write_rocpd(folder / "results.db", steps=2 * STEPS): scan_database,
             planes: scan_planes,
+            write_deep_snapshot(folder / "snapshot.pickle", STEPS // 3): load_pickle,
+            write_dump(folder / "dump_rank_0", STEPS): load_pickle,
+            write_inspector_log(folder / "inspector.log", STEPS): load_lines,
         }
         for path, scan in scans.items():
+            if chosen and not any(name in path.name for name in chosen):
+                continue
             read = fastest(lambda path=path: read_trace(path))
             try:
                 bare = fastest(lambda path=path, scan=scan: scan(path))

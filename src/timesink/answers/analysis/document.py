@@ -17,7 +17,7 @@ from timesink.analyses.names import short_kernel_name
 from timesink.analyses.steps import average_step, find_steps
 from timesink.answers.analysis import collective_log, compiled, memory, ranks, roofs, tables, time
 from timesink.answers.analysis.report import RECORDED, Analysis, ListedRun, RunList, view_table
-from timesink.answers.analysis.sections import start_side_by_side
+from timesink.answers.analysis.side_by_side import start_side_by_side
 from timesink.answers.analysis.tables import Analysed
 from timesink.answers.fitness import fitness_sections
 from timesink.answers.info import facts, grave_entries, health_section, recording_section
@@ -330,6 +330,7 @@ def analysis_document(
     run = tables.Analysed(analysis, rows, start_ns, brief)
     wanted = PAGES[page] if page else SECTIONS
     if brief:
+        start_side_by_side(analysis, brief=True)
         results = (make(run) for make in _brief_sections(analysis))
     else:
         results = (result for name in wanted for result in _on_clocks(run, name))
@@ -414,7 +415,7 @@ def analysis_report(analysis: Analysis, *, rows: int | None = None) -> str:
     content = None if cache is None else cache.load()
     if content is not None:
         return content.decode()
-    start_side_by_side(analysis.trace, analysis.timeline)
+    start_side_by_side(analysis)
     report = report_html(analysis_document(analysis, rows=most))
     if cache is not None:
         cache.save(report.encode())

@@ -170,8 +170,12 @@ def samples(
     names = words.names.words()
     codes = group["name"].values
     rows: list[tuple[int, str, float]] = []
+    labels = ["" if code < 0 else str(names[code]) for code in codes.tolist()]
     for row, series in enumerate(arguments.load_each(raws, tally)):
-        name = str(names[codes[row]]) if codes[row] >= 0 else ""
+        name = labels[row]
+        if len(series) == 1 and type(series.get("value")) is float and not of_ranges:
+            rows.append((row, name, series["value"]))  # as nearly all are
+            continue
         skipped_keys = DEVICE.all_keys if of_ranges else _NOT_SAMPLED
         series_values = {key: value for key, value in series.items() if key not in skipped_keys}
         for key, value in series_values.items():

@@ -43,6 +43,16 @@ class ScannedVocabulary:
         self._words: list[Any] = []
 
     def encode(self, values: Iterable[Any]) -> Codes:
+        values = values if isinstance(values, list | tuple) else list(values)
+        kinds = set(map(type, values))
+        if not (kinds <= _PLAIN and len(kinds & _NUMBERS) <= 1):
+            return self._intern(values)
+        # Few of many are unlike: each is handed over once.
+        words = dict.fromkeys(values)
+        codes = dict(zip(words, self._intern(words).tolist(), strict=True))
+        return np.fromiter(map(codes.__getitem__, values), np.int32, len(values))
+
+    def _intern(self, values: Iterable[Any]) -> Codes:
         items = [_item(value) for value in values]
         return np.frombuffer(_scanner.intern(self._scanner, self._place, items), np.int32)
 
@@ -57,6 +67,11 @@ class ScannedVocabulary:
         """Every word, in order of its code."""
         self._words += _scanner.words(self._scanner, self._place, len(self._words))
         return list(self._words)
+
+
+_NUMBERS = {int, bool, float}
+"""Values of two of these can be equal, and are other words."""
+_PLAIN = {str, bytes, type(None), *_NUMBERS}
 
 
 def _integers(size: int) -> str:
