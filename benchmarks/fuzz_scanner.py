@@ -40,6 +40,8 @@ FLAGS = ["-std=c++17", "-g", "-O1", "-fno-omit-frame-pointer", "-fno-sanitize-re
 SANITIZERS = "-fsanitize=fuzzer,address,undefined,float-cast-overflow"
 MAX_INPUT = 4096
 _EVENTS_OF_A_SEED = 6
+_NO_SUCH_PLACE = (LookupError, TypeError, ValueError, AttributeError)
+"""What a mutation raises where the ones before it left nothing for it."""
 
 
 def plan_header() -> str:
@@ -200,16 +202,15 @@ def mutant_of(number: int) -> bytes:
     if rng.random() < 0.5:
         document = json.loads(text)
         for change in rng.choices(VALUE_MUTATIONS, k=rng.randint(1, 3)):
-            with suppress(
-                LookupError, TypeError, ValueError
-            ):  # what is left of it has no such place
+            with suppress(*_NO_SUCH_PLACE):
                 change(document, rng)
         text = to_bytes(document, indent=rng.choice([None, None, 1]))
     if rng.random() < 0.3:
-        with suppress(ValueError):
+        with suppress(*_NO_SUCH_PLACE):
             text = rng.choice(NEUTRAL_MUTATIONS)(text, rng)
     for change in rng.choices(BYTE_MUTATIONS, k=rng.randint(0, 3)):
-        text = change(text, rng) if text else text
+        with suppress(*_NO_SUCH_PLACE):
+            text = change(text, rng)
     return text
 
 
