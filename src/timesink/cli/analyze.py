@@ -97,9 +97,9 @@ def run(options: argparse.Namespace) -> int:
         from timesink.answers.analysis.report import RunList, analyze_place  # noqa: PLC0415 - --help should not wait for it
 
         if form != "json":
-            import timesink.answers.analysis.document  # noqa: PLC0415
+            import timesink.answers.analysis.document  # noqa: PLC0415 - while a thread reads
         if form == "text":
-            import timesink.output.terminal  # noqa: F401, PLC0415
+            import timesink.output.terminal  # noqa: F401, PLC0415 - as above
         analysis = analyze_place(
             source, **reading, clock=options.clock or "corrected", engine=engine_from(options)
         )
