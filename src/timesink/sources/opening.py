@@ -257,6 +257,10 @@ def _read(path: Path, recording: Recording, how: ReadOptions, *, cache: bool) ->
         trace = with_snapshot(trace, beside.memory)
     if beside.counters is not None:
         trace = _with_counters(trace, beside.counters)
+    if beside.compiled:
+        from timesink.sources.compiled import with_compiled  # noqa: PLC0415 - start-up time
+
+        trace = with_compiled(trace, beside.compiled)
     captures = recording.captures or beside.captures
     return _with_captures(trace, captures, how, cache=cache) if captures else trace
 

@@ -15,7 +15,7 @@ from timesink.analyses.device_activities import has_device_work
 from timesink.analyses.device_utilisation import timeline
 from timesink.analyses.names import short_kernel_name
 from timesink.analyses.steps import average_step, find_steps
-from timesink.answers.analysis import collective_log, memory, ranks, roofs, tables, time
+from timesink.answers.analysis import collective_log, compiled, memory, ranks, roofs, tables, time
 from timesink.answers.analysis.report import RECORDED, Analysis, ListedRun, RunList, view_table
 from timesink.answers.analysis.side_by_side import start_side_by_side
 from timesink.answers.analysis.tables import Analysed
@@ -221,6 +221,7 @@ SECTIONS: Mapping[str, Callable[[tables.Analysed], tables.SectionResult]] = {
     "kernel-launches": tables.tables_section(
         "Kernels by operator and launch configuration", "kernel-launches"
     ),
+    "compiled": compiled.compiled_section,
     "launches": tables.tables_section("Launches and their delays", "launches", "queue"),
     "memory-curve": tables.memory_curve_section,
     "memory": tables.tables_section("Memory by operator", "memory"),
@@ -295,7 +296,7 @@ PAGES: Mapping[str, tuple[str, ...]] = {
     ),
     "operators": ("operators",),
     "efficiency": ("efficiency",),
-    "kernels": ("kernels", "kernel-launches", "launches"),
+    "kernels": ("kernels", "kernel-launches", "compiled", "launches"),
     "memory": ("memory-curve", "memory", "memory-live", *memory.SECTIONS),
     "modules": ("modules", "python"),
     "distributed": (
