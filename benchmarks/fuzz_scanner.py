@@ -4,6 +4,9 @@
 undefined behaviour, and runs it for `--seconds` on pieces of the tests' traces and what grows from
 them.  Then it reads these inputs with the scanner and without: tables, health and metadata must be
 equal.  It needs clang, with libFuzzer; the exit code is 1 where anything failed.
+
+`--seconds 0 --mutants 10000` reads so many damaged and rearranged traces in both ways instead,
+and needs no clang.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -25,7 +29,7 @@ sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "src")]
 
 from answers import as_text  # noqa: E402
 from builders import DIALECTS, to_bytes  # noqa: E402
-from mutations import BASES, corpus  # noqa: E402
+from mutations import BASES, BYTE_MUTATIONS, NEUTRAL_MUTATIONS, VALUE_MUTATIONS, corpus  # noqa: E402
 from timesink.errors import TimesinkError  # noqa: E402
 from timesink.formats.chrome import decode  # noqa: E402
 from timesink.formats.read_options import ReadOptions  # noqa: E402
@@ -169,18 +173,57 @@ def compare_readers(work: Path, seconds: float) -> tuple[int, list[Path]]:
     inputs = sorted((work / "corpus").iterdir())
     random.Random(3).shuffle(inputs)
     differing, until, count = [], time.monotonic() + seconds, 0
-    trace = work / "trace.json"
     for path in inputs:
         if time.monotonic() > until:
             break
-        trace.write_bytes(b'{"schemaVersion": 1, "traceEvents": ' + path.read_bytes() + b"}")
-        os.environ[NATIVE_VARIABLE] = "1"
-        scanned = answer_of(trace)
-        os.environ[NATIVE_VARIABLE] = "0"
         count += 1
-        if scanned != answer_of(trace):
+        text = b'{"schemaVersion": 1, "traceEvents": ' + path.read_bytes() + b"}"
+        if not is_read_alike(text, work / "trace.json"):
             differing.append(path)
     return count, differing
+
+
+def is_read_alike(text: bytes, trace: Path) -> bool:
+    """Whether a trace is read in both ways with one result."""
+    trace.write_bytes(text)
+    os.environ[NATIVE_VARIABLE] = "1"
+    scanned = answer_of(trace)
+    os.environ[NATIVE_VARIABLE] = "0"
+    return scanned == answer_of(trace)
+
+
+def mutant_of(number: int) -> bytes:
+    """A trace of the tests, damaged or rearranged up to three times; the same in every run."""
+    rng = random.Random(number)
+    makers = [*BASES.values(), *(lambda make=make: to_bytes(make()) for make in DIALECTS.values())]
+    text = rng.choice(makers)()
+    if rng.random() < 0.5:
+        document = json.loads(text)
+        for change in rng.choices(VALUE_MUTATIONS, k=rng.randint(1, 3)):
+            with suppress(
+                LookupError, TypeError, ValueError
+            ):  # what is left of it has no such place
+                change(document, rng)
+        text = to_bytes(document, indent=rng.choice([None, None, 1]))
+    if rng.random() < 0.3:
+        with suppress(ValueError):
+            text = rng.choice(NEUTRAL_MUTATIONS)(text, rng)
+    for change in rng.choices(BYTE_MUTATIONS, k=rng.randint(0, 3)):
+        text = change(text, rng) if text else text
+    return text
+
+
+def compare_mutants(work: Path, count: int) -> list[int]:
+    """Numbers of the mutants that are not read alike; they are kept in the folder."""
+    differing = []
+    for number in range(count):
+        text = mutant_of(number)
+        if not is_read_alike(text, work / "trace.json"):
+            differing.append(number)
+            (work / f"mutant{number}.json").write_bytes(text)
+        if number % 1000 == 999:
+            print(f"{number + 1} mutants, {len(differing)} differ", flush=True)
+    return differing
 
 
 def main() -> int:
@@ -191,17 +234,24 @@ def main() -> int:
     parser.add_argument(
         "--compare-seconds", type=float, default=180, help="of reading in both ways"
     )
+    parser.add_argument("--mutants", type=int, default=0, help="so many are read in both ways")
     parser.add_argument("--work", type=Path, help="keep the corpus in this folder")
     parser.add_argument("--compiler", default="clang++")
     asked = parser.parse_args()
     compiler = shutil.which(asked.compiler)
-    if compiler is None or native_module() is None:
+    if (compiler is None and asked.seconds) or native_module() is None:
         print("clang++ and the compiled scanner are needed", file=sys.stderr)
         return 2
     with tempfile.TemporaryDirectory() as folder:
         work = asked.work or Path(folder)
         work.mkdir(parents=True, exist_ok=True)
-        runs, status = fuzz(work, asked.seconds, compiler)
+        if asked.mutants:
+            differing_mutants = compare_mutants(work, asked.mutants)
+            print(f"{asked.mutants} mutants read in both ways, {len(differing_mutants)} differ")
+            if differing_mutants or not asked.seconds:
+                print(*differing_mutants[:20])
+                return int(bool(differing_mutants))
+        runs, status = fuzz(work, asked.seconds, compiler or asked.compiler)
         print(f"{runs} runs with the sanitizers, exit status {status}", flush=True)
         count, differing = compare_readers(work, asked.compare_seconds)
         print(f"{count} inputs read in both ways, {len(differing)} differ")

@@ -1,6 +1,7 @@
 // The compiled part of timesink as a module of Python: what it offers and how values get in and out.
 //
-// The limited API: one binary serves every Python from 3.10 on.  Arrays travel as bytes.
+// The limited API: one binary serves every Python from 3.10 on.  Columns of a
+// scanner travel as bytes, and arrays of analyses by their addresses.
 
 #define Py_LIMITED_API 0x030A0000
 #define PY_SSIZE_T_CLEAN
@@ -460,69 +461,164 @@ bool read_array(PyObject* bytes, size_t count, std::vector<T>& values) {
   return true;
 }
 
-// play(before, gap, needs, lag) -> when each node comes, as a bytearray
-PyObject* play(PyObject*, PyObject* args) {
-  PyObject *before = nullptr, *gap = nullptr, *needs = nullptr, *lag = nullptr;
-  if (!PyArg_ParseTuple(args, "SSSS", &before, &gap, &needs, &lag)) return nullptr;
-  Graph graph;
-  std::vector<double> come;
-  bool is_valid = true;
-  try {
-    const size_t count = static_cast<size_t>(PyBytes_Size(before)) / sizeof(int64_t);
-    if (!read_array(before, count, graph.before) || !read_array(gap, count, graph.gap) ||
-        !read_array(needs, count, graph.needs) || !read_array(lag, count, graph.lag)) {
-      return nullptr;
-    }
-    come.resize(count + 1);
-  } catch (const std::bad_alloc&) {
-    return PyErr_NoMemory();
-  }
-  Py_BEGIN_ALLOW_THREADS
-  is_valid = play_graph(graph, come);
-  Py_END_ALLOW_THREADS
-  if (!is_valid) {
-    PyErr_SetString(PyExc_IndexError, "a node of no graph");
-    return nullptr;
-  }
-  return PyByteArray_FromStringAndSize(
-      reinterpret_cast<const char*>(come.data()),
-      static_cast<Py_ssize_t>((come.size() - 1) * sizeof(double)));
-}
-
-// ---- the nesting of calls ------------------------------------------------------------------------
-
 template <typename T>
 PyObject* bytearray_of(const std::vector<T>& values) {
   return PyByteArray_FromStringAndSize(reinterpret_cast<const char*>(values.data()),
                                        static_cast<Py_ssize_t>(values.size() * sizeof(T)));
 }
 
-// nest(start, end, frames) -> parent, depth, crossing, self_start, as bytearrays
-PyObject* nest(PyObject*, PyObject* args) {
-  PyObject *start = nullptr, *end = nullptr, *frames = nullptr;
-  if (!PyArg_ParseTuple(args, "SSS", &start, &end, &frames)) return nullptr;
-  Calls calls;
-  Nested nested;
-  bool has_memory = true;
-  try {
-    const size_t count = static_cast<size_t>(PyBytes_Size(frames));
-    if (!read_array(start, count, calls.start) || !read_array(end, count, calls.end) ||
-        !read_array(frames, count, calls.frames)) {
-      return nullptr;
-    }
-  } catch (const std::bad_alloc&) {
-    return PyErr_NoMemory();
+// Arrays come by address and number of entries, as `runtime/native.py` gives them:
+// they are longer-lived than the call, of the type that is read here, and in one piece.
+template <typename T>
+bool read_view(PyObject* pair, View<T>& view) {
+  unsigned long long address = 0;
+  Py_ssize_t count = 0;
+  if (!PyArg_ParseTuple(pair, "Kn", &address, &count)) return false;
+  if (count < 0 || (count > 0 && address == 0)) {
+    PyErr_SetString(PyExc_ValueError, "no such array");
+    return false;
   }
+  view.data = reinterpret_cast<T*>(static_cast<uintptr_t>(address));
+  view.count = static_cast<size_t>(count);
+  return true;
+}
+
+// (before, needs, gap, lag, point, activity, waits)
+bool read_graph(PyObject* arrays, Graph& graph) {
+  PyObject* given[7] = {};
+  if (!PyArg_ParseTuple(arrays, "OOOOOOO", &given[0], &given[1], &given[2], &given[3], &given[4],
+                        &given[5], &given[6]) ||
+      !read_view(given[0], graph.before) || !read_view(given[1], graph.needs) ||
+      !read_view(given[2], graph.gap) || !read_view(given[3], graph.lag) ||
+      !read_view(given[4], graph.point) || !read_view(given[5], graph.activity) ||
+      !read_view(given[6], graph.waits)) {
+    return false;
+  }
+  const size_t count = graph.before.count;
+  for (const size_t other : {graph.needs.count, graph.gap.count, graph.lag.count,
+                             graph.point.count, graph.activity.count, graph.waits.count}) {
+    if (other != count) {
+      PyErr_SetString(PyExc_ValueError, "arrays of one length are needed");
+      return false;
+    }
+  }
+  return true;
+}
+
+PyObject* done(bool is_valid) {
+  if (is_valid) Py_RETURN_NONE;
+  PyErr_SetString(PyExc_IndexError, "a node of no graph");
+  return nullptr;
+}
+
+// play(graph, work, length, come): when each node comes, into an array with a place more
+PyObject* play(PyObject*, PyObject* args) {
+  PyObject *arrays = nullptr, *work = nullptr, *length = nullptr, *come = nullptr;
+  Graph graph;
+  View<const double> worked, lasts;
+  View<double> moments;
+  if (!PyArg_ParseTuple(args, "OOOO", &arrays, &work, &length, &come) ||
+      !read_graph(arrays, graph) || !read_view(work, worked) || !read_view(length, lasts) ||
+      !read_view(come, moments)) {
+    return nullptr;
+  }
+  bool is_valid = true;
+  Py_BEGIN_ALLOW_THREADS
+  is_valid = play_graph(graph, worked, lasts, moments);
+  Py_END_ALLOW_THREADS
+  return done(is_valid);
+}
+
+// path(graph, work, length, come, last, nodes, by_need) -> how many nodes decided when `last` came
+PyObject* path(PyObject*, PyObject* args) {
+  PyObject *arrays = nullptr, *work = nullptr, *length = nullptr, *come = nullptr;
+  PyObject *chain = nullptr, *need = nullptr;
+  long long last = 0;
+  Graph graph;
+  View<const double> worked, lasts, moments;
+  View<int64_t> nodes;
+  View<uint8_t> by_need;
+  if (!PyArg_ParseTuple(args, "OOOOLOO", &arrays, &work, &length, &come, &last, &chain, &need) ||
+      !read_graph(arrays, graph) || !read_view(work, worked) || !read_view(length, lasts) ||
+      !read_view(come, moments) || !read_view(chain, nodes) || !read_view(need, by_need)) {
+    return nullptr;
+  }
+  int64_t found = 0;
+  Py_BEGIN_ALLOW_THREADS
+  found = decisive_path(graph, worked, lasts, moments, last, nodes, by_need);
+  Py_END_ALLOW_THREADS
+  return found < 0 ? done(false) : PyLong_FromLongLong(found);
+}
+
+// work(graph, (time, is_start, first, cost, scale), min_share, so_far): what threads had worked
+PyObject* work(PyObject*, PyObject* args) {
+  PyObject *arrays = nullptr, *so_far = nullptr;
+  PyObject* given[5] = {};
+  double min_share = 0.0;
+  Graph graph;
+  Points points;
+  View<double> worked;
+  if (!PyArg_ParseTuple(args, "O(OOOOO)dO", &arrays, &given[0], &given[1], &given[2], &given[3],
+                        &given[4], &min_share, &so_far) ||
+      !read_graph(arrays, graph) || !read_view(given[0], points.time) ||
+      !read_view(given[1], points.is_start) || !read_view(given[2], points.first) ||
+      !read_view(given[3], points.cost) || !read_view(given[4], points.scale) ||
+      !read_view(so_far, worked)) {
+    return nullptr;
+  }
+  const size_t count = points.time.count;
+  if (points.is_start.count != count || worked.count != count ||
+      (points.cost.count && points.cost.count != count) ||
+      (points.scale.count && points.scale.count != count)) {
+    PyErr_SetString(PyExc_ValueError, "arrays of one length are needed");
+    return nullptr;
+  }
+  bool is_valid = true, has_memory = true;
   Py_BEGIN_ALLOW_THREADS
   try {
-    nested = nest_calls(calls);
+    is_valid = work_of_points(graph, points, min_share, worked);
+  } catch (const std::bad_alloc&) {
+    has_memory = false;
+  }
+  Py_END_ALLOW_THREADS
+  return has_memory ? done(is_valid) : PyErr_NoMemory();
+}
+
+// ---- the nesting of calls ------------------------------------------------------------------------
+
+// nest(thread, start, end, frames, parent, depth, self_start, size, crossing)
+PyObject* nest(PyObject*, PyObject* args) {
+  PyObject* given[9] = {};
+  Calls calls;
+  Nested nested;
+  if (!PyArg_ParseTuple(args, "OOOOOOOOO", &given[0], &given[1], &given[2], &given[3], &given[4],
+                        &given[5], &given[6], &given[7], &given[8]) ||
+      !read_view(given[0], calls.thread) || !read_view(given[1], calls.start) ||
+      !read_view(given[2], calls.end) || !read_view(given[3], calls.frames) ||
+      !read_view(given[4], nested.parent) || !read_view(given[5], nested.depth) ||
+      !read_view(given[6], nested.self_start) || !read_view(given[7], nested.size) ||
+      !read_view(given[8], nested.crossing)) {
+    return nullptr;
+  }
+  const size_t count = calls.start.count;
+  for (const size_t other :
+       {calls.thread.count, calls.end.count, calls.frames.count, nested.parent.count,
+        nested.depth.count, nested.self_start.count, nested.size.count, nested.crossing.count}) {
+    if (other != count) {
+      PyErr_SetString(PyExc_ValueError, "arrays of one length are needed");
+      return nullptr;
+    }
+  }
+  bool has_memory = true;
+  Py_BEGIN_ALLOW_THREADS
+  try {
+    nest_calls(calls, nested);
   } catch (const std::bad_alloc&) {
     has_memory = false;
   }
   Py_END_ALLOW_THREADS
   if (!has_memory) return PyErr_NoMemory();
-  return Py_BuildValue("NNNN", bytearray_of(nested.parent), bytearray_of(nested.depth),
-                       bytearray_of(nested.crossing), bytearray_of(nested.self_start));
+  Py_RETURN_NONE;
 }
 
 // crossed(lane, start, end) -> a byte for each interval, as a bytearray
@@ -573,7 +669,9 @@ PyMethodDef methods[] = {
     {"intern", intern, METH_VARARGS, "Codes of texts in a vocabulary."},
     {"words", words, METH_VARARGS, "The words of a vocabulary from a code on."},
     {"play", play, METH_VARARGS, "When each node of a graph comes."},
-    {"nest", nest, METH_VARARGS, "How calls of a thread lie in one another."},
+    {"path", path, METH_VARARGS, "Which nodes decided when one came."},
+    {"work", work, METH_VARARGS, "What the threads of a graph had worked so far, by point."},
+    {"nest", nest, METH_VARARGS, "How calls lie in one another, thread by thread."},
     {"snapshot_reader", snapshot_reader, METH_VARARGS, "A reader of one memory snapshot."},
     {"snapshot_feed", snapshot_feed, METH_VARARGS, "Go on with further bytes; whether it ended."},
     {"plain_result", plain_result, METH_VARARGS, "The value of a pickle of plain values."},

@@ -1,6 +1,6 @@
-// Calls of a thread that cross, nested call by call.
+// Calls of threads nested call by call, those that cross as well.
 //
-// The oracle is `walk_by_loop` in `analyses/forest.py`.
+// The oracles are `nest_in_order` and `walk_by_loop` in `model/nested_calls.py`.
 
 #pragma once
 
@@ -9,27 +9,25 @@
 #include <cstdint>
 #include <vector>
 
+#include "views.hpp"
+
 namespace timesink {
 
 struct Calls {
-  std::vector<int64_t> start, end;
-  std::vector<uint8_t> frames;  // what stays a caller of what outlasts it
+  View<const int64_t> thread, start, end;  // of one thread after those of another
+  View<const uint8_t> frames;              // what stays a caller of what outlasts it
 };
 
 struct Nested {
-  std::vector<int64_t> parent, depth, self_start;
-  std::vector<uint8_t> crossing;
+  View<int64_t> parent, depth, self_start, size;
+  View<uint8_t> crossing;
 };
 
-inline Nested nest_calls(const Calls& calls) {
-  const size_t count = calls.start.size();
-  Nested nested;
-  nested.parent.resize(count);
-  nested.depth.resize(count);
-  nested.self_start.resize(count);
-  nested.crossing.resize(count);
+inline void nest_calls(const Calls& calls, const Nested& nested) {
+  const size_t count = calls.start.count;
   std::vector<size_t> open;
   for (size_t call = 0; call < count; ++call) {
+    if (call && calls.thread[call] != calls.thread[call - 1]) open.clear();
     int64_t self_start = calls.start[call];
     bool crosses = false;
     while (!open.empty()) {
@@ -49,7 +47,12 @@ inline Nested nest_calls(const Calls& calls) {
     nested.self_start[call] = self_start;
     open.push_back(call);
   }
-  return nested;
+  // Callees come after their callers.
+  std::fill(nested.size.data, nested.size.data + count, 1);
+  for (size_t call = count; call-- > 0;) {
+    const int64_t caller = nested.parent[call];
+    if (caller >= 0) nested.size[static_cast<size_t>(caller)] += nested.size[call];
+  }
 }
 
 // Which intervals have another one of their lane start inside them and end after them.
