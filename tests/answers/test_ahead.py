@@ -70,12 +70,6 @@ def test_one_core_or_no_cache_is_no_work_for_others(pair, searched_sides, how):
     assert searched_sides == ["base", "new"]
 
 
-def test_helper_of_another_question_is_not_waited_for(pair, searched_sides):
-    with started_early(pair, CycleSearch(by="kernels"), jobs=2):
-        compare(*pair, jobs=1)
-    assert searched_sides == ["base", "new"]
-
-
 def test_helper_that_fails_is_made_up_for(pair, searched_sides, monkeypatch):
     monkeypatch.setattr(prefetch, "_KEEPING", "timesink.no_such_module")
     compare(*pair, jobs=2)

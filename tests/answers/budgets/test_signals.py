@@ -221,14 +221,6 @@ class TestRecordings:
         again = timesink.compare(faults / "normal", faults / "normal_b")
         assert {*outcomes(tmp_path, EVERY, again).values()} == {"passed"}
 
-    def test_waits_and_copies_put_in(self, faults: Path, tmp_path: Path):
-        results = checks(tmp_path, EVERY, timesink.compare(faults / "normal", faults / "sync_bug"))
-        assert {result.outcome for result in results.values()} == {"failed"}
-        assert results["program"].sentence.startswith(
-            "The program changed: 100 x aten::item added,"
-        )
-        assert results["syncs"].sentence.startswith("1 → 101 waits for the device per step (+100)")
-
     def test_kernels_put_in(self, faults: Path, tmp_path: Path):
         other = timesink.compare(faults / "normal", faults / "fp32_regression")
         states = outcomes(tmp_path, EVERY, other)
