@@ -92,10 +92,6 @@ class TestWhole:
         assert "Operators (85)" in outcome.out
         assert analyze("--view", "steps", "--top", 10**30).out == analyze("--view", "steps").out
 
-    def test_without_cache_the_answer_is_the_same(self, run, tmp_path: Path):
-        file = write(tmp_path / "small.json", training_trace(2))
-        assert run("analyze", file, "--no-cache").out == run("analyze", file).out
-
     def test_an_exported_folder(self, run, tmp_path: Path):
         run("export", timesink.sample(), "-o", tmp_path / "tables")
         rows = run("analyze", tmp_path / "tables", "--view", "kernels", "--format", "json").json

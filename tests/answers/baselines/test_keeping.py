@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import timesink
-from compared_runs import SLOW_CLOCK, process_table, rank_fields, write_table, write_timeline
+from compared_runs import rank_fields, write_timeline
 from timesink.answers.comparison.report import compare
 from timesink.comparison.gate import baseline_store as baseline
 from timesink.comparison.gate import baseline_store as content
@@ -99,13 +99,6 @@ def test_ranks_are_one_baseline(tmp_path):
     assert [row["base"]["rank"] for row in from_baseline["pairs"]] == [0, 1]
     one_rank = compare("@base", tmp_path / "new", store=tmp_path / "store", rank=1)
     assert [compared_pair.pair.base.rank for compared_pair in one_rank.pairs] == [1]
-
-
-def test_behaviour_tables_with_counters_beside_them(tmp_path):
-    for side, fault in (("base", None), ("new", SLOW_CLOCK)):
-        write_table(tmp_path / side / "result_perf_data.csv", process_table(7, fault))
-    plain, from_baseline = answers(tmp_path / "base", tmp_path / "new", tmp_path / "store")
-    assert plain == from_baseline
 
 
 def test_recording_and_cache_may_go(tmp_path, monkeypatch):

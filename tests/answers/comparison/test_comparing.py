@@ -25,7 +25,6 @@ from timesink.comparison import compare_runs
 from timesink.comparison.results import FAMILIES, ROWS, TIMES, Process
 from timesink.comparison.steps.verdict import compare_roles
 from timesink.errors import NotFoundError, TimesinkError, UnreadableError, UsageError
-from timesink.formats.parquet_folder import export_folder
 
 
 @pytest.fixture
@@ -133,13 +132,6 @@ def test_traces_that_are_open_already(tmp_path: Path) -> None:
     ]
     pair = timesink.compare(*traces).pair
     assert kernel_ns(pair.new) == pytest.approx(1.5 * kernel_ns(pair.base))
-
-
-@pytest.mark.usefixtures("pair_measures")
-def test_an_exported_trace_and_its_file_are_the_same(tmp_path: Path) -> None:
-    path = write_timeline(tmp_path / "a.json")
-    export_folder(timesink.open(path, cache=False), tmp_path / "tables")
-    assert timesink.compare(path, tmp_path / "tables").pair.cycle_times.change_pct == 0
 
 
 def test_a_table_and_a_recording_have_the_same_cycles(tmp_path: Path) -> None:
@@ -554,23 +546,6 @@ def clusters(comparison: ComparisonAnswer) -> list[set[str]]:
     ]
 
 
-def test_many_files_are_explored(role_comparison: ComparisonAnswer) -> None:
-    assert sorted(map(sorted, clusters(role_comparison))) == [
-        [f"ill_{number}_{100 + number}" for number in range(3)],
-        [f"well_{number}_{100 + number}" for number in range(3)],
-    ]
-    assert role_comparison.pairs == ()
-    assert role_comparison.pair.kind == "peers"
-    assert role_comparison.headline == "6 processes form 2 groups that behave differently."
-
-
-def test_exploring_does_not_depend_on_order(
-    roles: list[Path], role_comparison: ComparisonAnswer
-) -> None:
-    other = timesink.compare(*reversed(roles), explore=True)
-    assert role_comparison.to_dict()["exploration"] == other.to_dict()["exploration"]
-
-
 def test_a_folder_that_is_no_case_is_explored(roles: list[Path]) -> None:
     assert len(timesink.compare(roles[0].parent).roles) == 6
 
@@ -581,12 +556,6 @@ def test_two_paths_are_explored_when_asked(roles: list[Path]) -> None:
     assert len(clusters(compared)) == 2
     (peers,) = compared.all_pairs
     assert peers.file_stem == "exploratory_compare_ill_2_102_vs_well_0_100"
-
-
-def test_cases_are_explored_when_asked(tmp_path: Path) -> None:
-    write_case(tmp_path / "case", [7, 8], [7])
-    assert len(timesink.compare(tmp_path / "case", explore=True).roles) == 3
-    assert len(timesink.compare(tmp_path / "case", explore=True, pid=7).roles) == 2
 
 
 def test_roles_that_are_alike_have_no_pair(tmp_path: Path) -> None:
