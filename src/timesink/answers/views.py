@@ -249,7 +249,10 @@ _COMPARED: Mapping[str, tuple[str, str]] = {
     "operators": ("operator-changes", "Operators that changed, per step"),
     "edits": ("program-edits", "Program changes, per step"),
     "kinds": ("cycle-kinds", "Step types"),
+    "program": ("", "Calls of both programs, per step"),
 }
+COMPARED_VIEWS = tuple(_COMPARED)
+"""Tables of two runs by name."""
 
 
 def compared_view(name: str) -> View:

@@ -245,28 +245,29 @@ def _give_answer(
         from timesink.output import terminal  # noqa: PLC0415
 
         top = options.top or documents.TOP
-        if options.view is not None:
+        if options.view in _PROGRAM_VIEWS:
             document = documents.program_document(comparison, options.view, options.top)
-        elif options.table is None:
+        elif (table := options.view or options.table) is None:
             # The gate says its part on standard error.
             document = documents.comparison_document(comparison, top=top)
         else:
-            document = documents.one_table_document(comparison, options.table, top)
+            document = documents.one_table_document(comparison, table, top)
         if options.output is None:
             _handed_over(lambda: terminal.print_text(document), sys.stdout)
         else:
             _give(terminal.to_text(document), options.output)
     elif form == "csv":
-        from timesink.answers.comparison.published_tables import table_csv  # noqa: PLC0415 - start-up time
+        from timesink.answers.comparison.pair_tables import table_csv  # noqa: PLC0415 - start-up time
 
         compared_pair = _only_pair(comparison)
-        if options.view is not None:
+        table = options.view or options.table
+        if table in _PROGRAM_VIEWS:
             from timesink.answers.comparison.document import program_csv  # noqa: PLC0415 - start-up time
 
-            _give(program_csv(compared_pair, options.view, options.top), options.output)
+            _give(program_csv(compared_pair, table, options.top), options.output)
             return
-        notices = [*_warnings(comparison), *_said_of_table(compared_pair, options.table)]
-        _give(table_csv(compared_pair, options.table, options.top), options.output, notices)
+        notices = [*_warnings(comparison), *_said_of_table(compared_pair, table)]
+        _give(table_csv(compared_pair, table, options.top), options.output, notices)
     else:
         notices = list(_warnings(comparison) if form == "json" else _unequal_work(comparison))
         # A gate says itself that work is unlike.
@@ -308,7 +309,7 @@ def _nothing_to_compare() -> NotFoundError:
 
 def _said_of_table(compared_pair: Pair, table: str | None) -> Iterator[str]:
     """That a CSV holds times where nobody asked for them, or why it holds no rows."""
-    from timesink.answers.comparison.published_tables import table_of  # noqa: PLC0415 - start-up time
+    from timesink.answers.comparison.pair_tables import table_of  # noqa: PLC0415 - start-up time
 
     if table is None and table_of(compared_pair, None) == "times":
         yield (
@@ -402,7 +403,8 @@ def _check_file(path: Path, *, force: bool) -> None:
 
 
 TABLES = ("rows", "times", "families")
-VIEWS = ("program", "edits", "kinds")
+_PROGRAM_VIEWS = ("program", "edits", "kinds")
+VIEWS = (*_PROGRAM_VIEWS, *TABLES, "counters", "operators")
 _FORMATS = ("text", "csv", "md", "report", "json", "junit", "html")
 _ENDINGS = ("text", "csv", "md", "json", "xml", "html")
 _WITHOUT_CHOICE = ("md", "report", "json", "junit", "html")
@@ -417,7 +419,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(screen_only=False)
     add_option(which, "--explore", "group processes by behaviour instead of comparing two runs")
     add_option(parser, "--table", "one table, as text or csv", choices=TABLES)
-    what = "one view: both programs as a tree, program changes (edits), or step types (kinds)"
+    what = (
+        "one view: both programs as a tree, program changes (edits), step types (kinds), functions "
+        "with counters (rows), times of functions, families of names, counters, or operators"
+    )
     add_option(parser, "--view", what, choices=VIEWS)
     add_top(parser)
     add_reading(parser)
