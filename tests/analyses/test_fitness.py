@@ -82,11 +82,9 @@ class TestFit:
         [
             "h200/traces/cuda_graph/graph.1794703828349873378.pt.trace.json.gz",
             "h200/traces/unet_train/worker0.1794703861258979686.pt.trace.json.gz",
-            "h200/faults/gpu_contention/trace.json.gz",
             "hta/cpu_only/rank-34.Jul_15_10_52_41.1074.pt.trace.json.gz",
             "hta/ns_resolution_trace/rank-0.Apr_03_18_51_38.1102.pt.trace.json.gz",
             "tracelens/h100/bert-small.json.gz",
-            "tracelens/mi300/resnet_act_checkpoint.json.gz",
         ],
     )
     def test_recordings_of_usual_programs(self, shared_root: Path, name: str):

@@ -295,7 +295,6 @@ def test_no_cycles_no_parts() -> None:
         "hta/amd_trace/mi250_minitoy_train_ROCm6_2_kineto.json.gz",
         "hta/cpu_only/rank-34.Jul_15_10_52_41.1074.pt.trace.json.gz",
         "mlu/mlu_metrics_input.json",
-        "rocprof/908_results.json.gz",
     ],
 )
 def test_parts_of_real_recordings_add_up(shared_root: Path, name: str) -> None:

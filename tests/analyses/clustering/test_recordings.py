@@ -9,7 +9,6 @@ import polars as pl
 import pytest
 
 import timesink
-from recorded_roles import recorded_roles
 from roles_changed import change_role
 from timesink.comparison.exploration.groups import explore
 from timesink.comparison.results import Cluster, Exploration, Process
@@ -66,15 +65,3 @@ def test_no_published_run_is_told_apart_from_itself(published_roles):
             for (taken,), half_rows in mixed.group_by("taken")
         ]
         assert len(explore(parts, most_pairs=0).clusters) == 1, role.label
-
-
-def test_recorded_faults_are_told_apart_from_two_normal_runs(shared_root):
-    roles = []
-    for name in ("normal", "normal_b", "gpu_clock", "sync_bug"):
-        (role,) = recorded_roles(shared_root / "data/h200/faults" / name)
-        roles.append(change_role(role, label=name))
-    exploration = explore(roles, most_pairs=0)
-    clusters = [(_names(exploration, cluster), cluster.apart) for cluster in exploration.clusters]
-    assert [names for names, _ in clusters] == [{"normal", "normal_b"}, {"gpu_clock"}, {"sync_bug"}]
-    assert clusters[1][1].startswith("gpu_sm_frequency on GPU 0: 1 980 → 345 MHz; ")
-    assert "calls of cpu_sync on Host: 1 → 101" in clusters[2][1]
