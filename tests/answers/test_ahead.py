@@ -57,13 +57,6 @@ def test_second_recording_is_looked_into_by_a_helper_and_says_the_same(pair, sea
     assert plain.headline == helped.headline
 
 
-def test_recordings_are_shared_out_where_none_started_early(pair, searched_sides):
-    compare(*pair, jobs=2)
-    assert searched_sides == ["base"]
-    compare(*pair, jobs=2)
-    assert searched_sides == ["base"]
-
-
 @pytest.mark.parametrize("how", [{"jobs": 1}, {"cache": False}])
 def test_one_core_or_no_cache_is_no_work_for_others(pair, searched_sides, how):
     compare(*pair, **how)

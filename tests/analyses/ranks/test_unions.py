@@ -110,7 +110,6 @@ USUAL = {"ranks": 4, "ranks_per_node": 2, "steps": 3, "layers": 1, "seed": 11}
 PLANS = {
     "straggler": Plan(**USUAL, stragglers=(Straggler("data_loading", 2),)),
     "pipeline": Plan(**USUAL, pipeline=2),
-    "expert": Plan(**USUAL, expert=2),
 }
 
 

@@ -18,8 +18,6 @@ from timesink.formats.read_options import IsChosen
 from timesink.model.trace import Trace
 from timesink.model.vendors import is_collective_call
 from timesink.sources.opening import open_recording
-from timesink_lab.ranks.generated import generate_ranks
-from timesink_lab.ranks.plan import Plan, Straggler
 
 EVERY_MUTANT = 61
 """Reading all of them twice takes too long; these still are of every kind."""
@@ -52,14 +50,6 @@ def of_brief(path: Path, steps: str | None) -> Any:
 
 def both_ways(path: Path, steps: str | None = None) -> tuple[Any, Any]:
     return of_whole(path, steps), of_brief(path, steps)
-
-
-def test_generated_ranks(tmp_path):
-    plan = Plan(ranks=2, steps=2, layers=1, tensor=2, stragglers=(Straggler("data_loading", 1),))
-    generate_ranks(plan, tmp_path)
-    for recording, steps in zip(timesink.find_recordings(tmp_path), (None, "4"), strict=True):
-        full, brief = both_ways(recording.path, steps)
-        assert full == brief
 
 
 @pytest.mark.parametrize("name", DIALECTS)

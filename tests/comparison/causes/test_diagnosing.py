@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-import timesink
 from compared import named
 from diagnosed import clock_cause
 from slowed import MS, USUAL, Program, pair
@@ -32,12 +31,6 @@ def test_what_is_explained_and_what_is_not_add_up() -> None:
     assert explained == pytest.approx(10 * MS, rel=0.1)
     assert explained + diagnosis.unexplained_ns == pytest.approx(change, rel=0.01)
     assert sum(ns for _, ns in diagnosis.unexplained) == pytest.approx(diagnosis.unexplained_ns)
-
-
-def test_a_run_is_the_same_as_itself() -> None:
-    same = timesink.compare(timesink.sample(), timesink.sample()).pair
-    diagnosis = diagnose(same)
-    assert (diagnosis.verdict, diagnosis.causes, diagnosis.unexplained) == ("no_change", (), ())
 
 
 def test_cycles_of_one_run_that_take_as_long_have_no_causes() -> None:
