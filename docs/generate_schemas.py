@@ -30,6 +30,7 @@ from timesink.answers.analysis.report import RunListJson
 from timesink.answers.analysis.sections import AnalysisJson
 from timesink.answers.behaviour import BehaviourJson
 from timesink.answers.comparison import baselines, comparison_json, history, slow_steps
+from timesink.answers.comparison.collective_logs import LogComparisonJson
 from timesink.answers.comparison.snapshots import SnapshotComparisonJson
 from timesink.answers.cycles import CyclesJson
 from timesink.answers.info_report import FolderInfoJson, TraceJson
@@ -60,6 +61,7 @@ ANSWERS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "info": (TraceJson, FolderInfoJson),
     "kernels": (KernelsJson, KernelRunsJson),
     "memory-comparison": (SnapshotComparisonJson,),
+    "collective-log-comparison": (LogComparisonJson,),
     "peaks": (PeaksJson,),
     "watch": (watch_json.WatchJson,),
     "watch-judged": (JudgedJson,),

@@ -7,10 +7,11 @@
   timesink compare runs/*.parquet --explore -o results
   timesink compare @main new/ --fail-on 5% -o comment.md
 
-BASE and NEW are recordings, folders of one per rank, behaviour tables, or baselines (@NAME).  One
-path is a folder with a normal and an abnormal run, or with several such cases.  With more paths, or
---explore, processes are grouped by how they behave.  With --fail-on or --budget the exit code is 3
-when NEW fails, and 1 when that is not decided.
+BASE and NEW are recordings, folders of one per rank, behaviour tables, memory snapshots, folders
+of logs of collectives, or baselines (@NAME).  One path is a folder with a normal and an abnormal
+run, or with several such cases.  With more paths, or --explore, processes are grouped by how they
+behave.  With --fail-on or --budget the exit code is 3 when NEW fails, and 1 when that is not
+decided.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from typing import TYPE_CHECKING, TextIO
 from timesink.answers.comparison.naming import pair_title
 from timesink.cli import outputs
 from timesink.cli.command_line import print_stderr
-from timesink.cli.compare_snapshots import run_snapshots, snapshot_paths
+from timesink.cli.compare_untimed import UntimedPaths, run_untimed, untimed_paths
 from timesink.cli.options import (
     add_cycle_options,
     add_cycle_type,
@@ -460,9 +461,9 @@ def run(options: argparse.Namespace) -> int:
     if folder is None:
         format_name = outputs.format_of(options, _ENDINGS)
         form = "junit" if format_name == "xml" else format_name
-    paths = snapshot_paths(options)
-    if paths is not None:
-        return _run_snapshots(options, paths, form)
+    untimed = untimed_paths(options)
+    if untimed is not None:
+        return _run_untimed(options, untimed, form)
     _check(options, form, folder)
     try:
         budgets = None
@@ -487,12 +488,12 @@ def run(options: argparse.Namespace) -> int:
     return 0 if gate is None or not _is_asked(options) else say_gate(gate, options)
 
 
-def _run_snapshots(options: argparse.Namespace, paths: tuple[str, str], form: str) -> int:
-    """Compare two memory snapshots, and say whether the new one passes where that is asked."""
-    outputs.check_answer(options, form, *paths)
-    gate = run_snapshots(
+def _run_untimed(options: argparse.Namespace, untimed: UntimedPaths, form: str) -> int:
+    """Compare what has no timeline, and say whether the new one passes where that is asked."""
+    outputs.check_answer(options, form, *untimed.paths)
+    gate = run_untimed(
         options,
-        paths,
+        untimed,
         form,
         is_gate=_needs_gate(options, form),
         command=lambda: _command_of(options),

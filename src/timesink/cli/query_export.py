@@ -295,6 +295,11 @@ def run_export(options: argparse.Namespace) -> int:
         return 0
     quoted = shlex.quote(str(output))
     if as_json or as_packets:
+        if trace.has_only_collectives:
+            raise UsageError(
+                f"{source.label}: logs of collectives have no timeline to draw",
+                "give -o a folder for Parquet, or ask  timesink analyze",
+            )
         from timesink.formats.perfetto.writer import write_pftrace  # noqa: PLC0415 - start-up time
 
         written = (write_chrome_json if as_json else write_pftrace)(trace, output)
@@ -306,7 +311,12 @@ def run_export(options: argparse.Namespace) -> int:
 
         export_folder(with_call_stacks(trace), output, force=True)
         print(f"Wrote {output} (one Parquet file per table)")
-        sorts = ("steps", trace.has_timeline), ("behaviour", trace.has_behaviour)
+        sorts = (
+            ("collective_calls", trace.has_only_collectives),
+            ("memory_blocks", trace.has_only_memory),
+            ("steps", trace.has_timeline),
+            ("behaviour", trace.has_behaviour),
+        )
         table = next((name for name, has in sorts if has), "kernel_calls")
         print(f"Next: timesink query {quoted} 'select * from {table}'")  # noqa: S608 - a hint
     return 0

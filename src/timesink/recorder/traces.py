@@ -16,6 +16,7 @@ from pathlib import Path
 from timesink.errors import reason_of
 from timesink.recorder.folder import (
     CLOCK_MARK,
+    COMPILED_CODE,
     CUT_MARK,
     MEMORY_SNAPSHOT,
     OTHER_STEP_MARK,
@@ -299,6 +300,10 @@ def collect_traces(processes: Sequence[ProcessNotes], place: RecordingFolder) ->
         name = by_rank or (f"pid{process.pid}" if recorded else "")
         collected = _collect_process(process, place.trace(name), place.control, dropped)
         memory = _collect_memory(process.pid, place.memory(name), place.control)
+        with suppress(OSError):
+            # Beside a timeline its name says which; no file where nothing was compiled.
+            left = place.control / COMPILED_CODE.format(pid=process.pid)
+            left.replace(place.compiled(name))
         recorded.append(replace(collected, memory=memory))
     return recorded
 

@@ -50,7 +50,8 @@ from timesink.answers.analysis.headline import (
     interval,
     tells_clocks_apart,
 )
-from timesink.answers.analysis.sections import SCHEMA, start_side_by_side
+from timesink.answers.analysis.sections import SCHEMA
+from timesink.answers.analysis.side_by_side import start_side_by_side
 from timesink.answers.analysis.straggler_text import straggler_headline
 from timesink.answers.common_json import ClockJson, DevicePeaksJson, FitnessJson
 from timesink.answers.tables import ViewTable, check_pandas
@@ -400,8 +401,8 @@ class Analysis:
         return answer
 
     def _find(self) -> sections.AnalysisJson:
+        start_side_by_side(self)
         trace, timeline = self.trace, self.timeline
-        start_side_by_side(trace, timeline)
         own = None
         if timeline is not trace:
             own = sections.OwnJson.of(timeline, self.efficiency_of(timeline).step)

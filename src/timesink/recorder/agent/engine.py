@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from timesink.errors import TimesinkError
+from timesink.recorder.agent.compiled_code import CompilerWatch
 from timesink.recorder.agent.memory_history import MemoryHistory
 from timesink.recorder.agent.plain import PlainCycles, last_plain
 from timesink.recorder.agent.profiling import ForeignProfilers, RecordedWindow, Stage
@@ -229,6 +230,7 @@ class CycleEngine:
         self._memory = MemoryHistory(
             torch, self._notebook, is_wanted="memory-snapshot" in plan.extras
         )
+        self._compiled = CompilerWatch(torch, self._notebook, is_wanted="compiled" in plan.extras)
         self._plain = PlainCycles(self._notebook, torch, device_events=plan.device_events)
         self._source: Counting | None = None
         self._own_thread = RecordedThread(self._end_of_thread)
@@ -405,6 +407,7 @@ class CycleEngine:
             self._end_plain(why)
         self._window.close(source.recorded_ns, why)
         self._memory.end()
+        self._compiled.end()
         self._own_thread.ended()
 
     def _give_way(self) -> None:
@@ -434,6 +437,7 @@ class CycleEngine:
             elif self.has_begun and self.plan.plain_only and not self.is_over:
                 self._end_plain(why)
             self._memory.end()
+            self._compiled.end()
             self._forget(why)
             self._notebook.add("left")
 
@@ -463,6 +467,7 @@ class CycleEngine:
         else:
             self.is_over = True
             self._memory.forget()
+            self._compiled.forget()
             self._window.forget()
 
     def _forget(self, why: str = "") -> None:
