@@ -248,7 +248,8 @@ def logs_gate(
             row for row in pair.operations().filter("is_change").to_dicts() if row["change_ns"] > 0
         ]
         fails = bool(slower) and time_pct > 0 and limit.is_exceeded(time_pct)
-        text = f"Collectives take {time_pct:+.3g} % of their time more than in base."
+        length = "longer" if time_pct > 0 else "less time"
+        text = f"Collectives take {abs(time_pct):.3g} % {length} than in base."
         text = " ".join([text, *(operation_sentence(row) for row in slower[:1])])
         if not slower:
             text = "Collectives take no longer than in base."
