@@ -211,6 +211,8 @@ class JsonText {
     return inside;
   }
 
+  static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
   struct Number {
     string_view text;
     bool is_integer;
@@ -240,6 +242,22 @@ class JsonText {
     return {string_view(start, static_cast<size_t>(at_ - start)), is_integer};
   }
 
+  // A whole number of up to 18 digits, as most are.
+  bool plain_integer(int64_t& result) {
+    const char* at = at_;
+    const char* stop = end - at > 20 ? at + 20 : end;
+    const bool negative = at < stop && *at == '-';
+    if (negative) ++at;
+    const char* start = at;
+    int64_t sum = 0;
+    while (at < stop && is_digit(*at) && at - start < 18) sum = sum * 10 + (*at++ - '0');
+    if (at == start || at == stop || (*start == '0' && at - start > 1)) return false;
+    if (is_digit(*at) || *at == '.' || *at == 'e' || *at == 'E') return false;
+    result = negative ? -sum : sum;
+    at_ = at;
+    return true;
+  }
+
   void digits() {
     const char* start = at_;
     while (at_ < end && *at_ >= '0' && *at_ <= '9') ++at_;
@@ -256,6 +274,16 @@ class JsonText {
 
   // Any value, checked, without looking at it.
   void skip_value() {
+    if (at_ < end && *at_ == '"') {
+      ++at_;
+      string_view inside;
+      pass_string(inside);
+      return;
+    }
+    skip_any_value();
+  }
+
+  void skip_any_value() {
     int depth = 0;
     uint8_t is_object[kMaxDepth];
     for (;;) {
@@ -331,8 +359,6 @@ class JsonText {
            std::isfinite(result);
   }
 
-  static bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
   // A time as profilers write it: up to 16 digits, and up to three behind a point.
   bool plain_time(int64_t& ns) {
     if (end - at_ < 24) return false;
@@ -399,13 +425,21 @@ class JsonText {
            static_cast<int64_t>(std::nearbyint((us - floor_us) * 1000));
   }
 
-  // What is no UTF-8 is mended elsewhere.
-  void refuse_bad_utf8() const;
+  // What is no UTF-8 is mended elsewhere.  A stretch at a time, just before it is read: it is in the
+  // cache then.  What is read before its turn is refused with the rest.
+  const char* checked_ = nullptr;
+  void check_utf8(size_t ahead) {
+    if (at_ < checked_) return;
+    const size_t left = static_cast<size_t>(end - at_);
+    refuse_bad_utf8(at_ + (left < ahead ? left : ahead));
+  }
+  void refuse_bad_utf8(const char* until);
 };
 
-inline void JsonText::refuse_bad_utf8() const {
-  const unsigned char* at = reinterpret_cast<const unsigned char*>(begin);
-  const unsigned char* stop = reinterpret_cast<const unsigned char*>(end);
+inline void JsonText::refuse_bad_utf8(const char* until) {
+  const unsigned char* at = reinterpret_cast<const unsigned char*>(checked_);
+  const unsigned char* stop = reinterpret_cast<const unsigned char*>(until);
+  const unsigned char* last = reinterpret_cast<const unsigned char*>(end);
   while (at < stop) {
 #if defined(__SSE2__)
     while (stop - at >= 64) {
@@ -419,7 +453,7 @@ inline void JsonText::refuse_bad_utf8() const {
 #endif
     while (stop - at >= 8 && (load64(reinterpret_cast<const char*>(at)) & 0x8080808080808080ULL) == 0)
       at += 8;
-    if (at >= stop) return;
+    if (at >= stop) break;
     const unsigned c = *at;
     if (c < 0x80) {
       ++at;
@@ -431,7 +465,7 @@ inline void JsonText::refuse_bad_utf8() const {
     else if (c >= 0xe0 && c <= 0xef) { more = 2; least = 0x800; value = c & 0x0f; }
     else if (c >= 0xf0 && c <= 0xf4) { more = 3; least = 0x10000; value = c & 0x07; }
     else refuse();
-    if (stop - at <= more) refuse();
+    if (last - at <= more) refuse();
     for (int i = 1; i <= more; ++i) {
       if ((at[i] & 0xc0) != 0x80) refuse();
       value = value << 6 | (at[i] & 0x3f);
@@ -439,6 +473,7 @@ inline void JsonText::refuse_bad_utf8() const {
     if (value < least || value > 0x10ffff || (value >= 0xd800 && value <= 0xdfff)) refuse();
     at += more + 1;
   }
+  checked_ = reinterpret_cast<const char*>(at);
 }
 
 }  // namespace timesink

@@ -218,6 +218,8 @@ struct Scanner : JsonText {
   int32_t last_pid_ = kNullCode, last_tid_ = kNullCode;
 };
 
+constexpr size_t kCheckedAhead = 64 * 1024;
+
 // ---- one event -----------------------------------------------------------------------------------
 
 enum EnvelopeKey { kStart, kPh, kCat, kName, kPid, kTid, kTs, kDur, kId, kArgs, kOther };
@@ -521,7 +523,7 @@ inline bool Scanner::argument(GroupRows& target, Key& matched) {
       case kInt: {
         int64_t value = kNullInt;
         if (is_number) {
-          if (!small_integer(number(), value)) return false;
+          if (!plain_integer(value) && !small_integer(number(), value)) return false;
         } else if (c == 'n') {
           word("null");
         } else {
@@ -618,7 +620,7 @@ inline void Scanner::scan_piece(const char* text, size_t size) {
     target.last_row.assign(count, -1);
     target.last_rank.assign(count, 0);
   }
-  refuse_bad_utf8();
+  checked_ = begin;
   skip_space();
   expect('[');
   skip_space();
@@ -627,6 +629,7 @@ inline void Scanner::scan_piece(const char* text, size_t size) {
   } else {
     for (;;) {
       skip_space();
+      check_utf8(kCheckedAhead);
       event();
       skip_space();
       const char c = peek();
@@ -637,6 +640,7 @@ inline void Scanner::scan_piece(const char* text, size_t size) {
   }
   skip_space();
   if (at_ != end) refuse();
+  refuse_bad_utf8(end);
   if (has_float_times && has_large_times) refuse();
   for (size_t group = 0; group < groups.size(); ++group) {
     GroupRows& target = rows[group];

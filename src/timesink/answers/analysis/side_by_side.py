@@ -76,14 +76,17 @@ def start_side_by_side(analysis: RunParts, *, brief: bool = False) -> None:
     meanwhile, and what operators compute.
     """
     trace = analysis.trace
-    if trace.metadata.events < MIN_EVENTS or refusing_damage(analysis.fitness) is not None:
+    if trace.metadata.events < MIN_EVENTS:
         return
 
     def timeline() -> Trace:
         return analysis.timeline
 
-    findings: list[Callable[[], object]] = [timeline, lambda: find_all(timeline())]
-    findings.append(lambda: analysis.findings)
+    def findings_of_clock() -> None:
+        if refusing_damage(analysis.fitness) is None:
+            find_all(timeline())
+
+    findings: Side = (timeline, findings_of_clock, lambda: analysis.findings)
     others: list[Callable[[], object]] = [
         lambda: recording_fitness(analysis.recording),
         lambda: step_breakdown(trace),
@@ -95,8 +98,7 @@ def start_side_by_side(analysis: RunParts, *, brief: bool = False) -> None:
         others += [_bind(found, lambda: trace) for found in _OF_DEVICE]
         others += [lambda: analysis.efficiency_of(trace).modelled]
     others += [lambda: analysis.efficiency_of(timeline()).modelled]
-    if analysis.fitness.answers(CRITICAL_PATH):
-        others += [lambda: path_kinds(analysis.played)]
+    others += [lambda: analysis.fitness.answers(CRITICAL_PATH) and path_kinds(analysis.played)]
     others += [_bind(found, timeline) for found in _OF_CLOCK]
     others += [lambda: operator_table(timeline())]
     with ThreadPoolExecutor(2) as threads:
