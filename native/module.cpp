@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "graph_marks.hpp"
 #include "nesting.hpp"
 #include "replay.hpp"
 #include "scanner.hpp"

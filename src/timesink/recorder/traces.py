@@ -25,6 +25,7 @@ from timesink.recorder.folder import (
     ProcessNotes,
     RecordingFolder,
 )
+from timesink.recorder.graph_captures import collect_captures
 
 # Cycles and the program's own ranges, one within the other.
 #
@@ -299,6 +300,8 @@ def collect_traces(processes: Sequence[ProcessNotes], place: RecordingFolder) ->
         name = by_rank or (f"pid{process.pid}" if recorded else "")
         collected = _collect_process(process, place.trace(name), place.control, dropped)
         memory = _collect_memory(process.pid, place.memory(name), place.control)
+        with suppress(OSError):
+            collect_captures(process, place.captures(name), place.control)
         recorded.append(replace(collected, memory=memory))
     return recorded
 
