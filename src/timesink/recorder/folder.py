@@ -163,8 +163,6 @@ MEMORY_SNAPSHOT = "memory-{pid}.{kind}pickle"
 """What a process leaves of its allocator, until the recording is put together."""
 CAPTURES_NOTED = "graphs-{pid}.noted"
 """What a process leaves of the graphs it captures: a line of JSON each, and its marks."""
-CAPTURES_TYPED = "graphs-{pid}-{number}.types.json"
-"""What torch writes of the types that operators get in one of these captures."""
 DEFAULT_ON = ("graphs",)
 """What is noted beside a timeline unless it is left out."""
 

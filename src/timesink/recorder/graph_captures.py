@@ -19,7 +19,6 @@ from typing import Any
 
 from timesink.recorder.folder import (
     CAPTURES_NOTED,
-    CAPTURES_TYPED,
     MODULE_MARK,
     STACK_MARK,
     ProcessNotes,
@@ -37,6 +36,9 @@ _RANGE = re.compile(
     re.DOTALL,
 )
 _OPERATOR = re.compile(r"\w+::|\w*Backward\d*$|autograd::|triton_")
+_BACKWARD = re.compile(r"autograd::engine::|\w*Backward\d*$")
+_FORWARD_THREAD = 1
+"""A capture has one forward pass, whose thread goes by this number."""
 _NOBODY = -1
 
 
@@ -50,9 +52,6 @@ class _Call:
     id: int | None
     sequence: int | None
     dims: list[Any] | None
-    types: list[str] | None = None
-    strides: list[Any] | None = None
-    values: list[str] | None = None
 
 
 @dataclass
@@ -62,11 +61,6 @@ class _Graph:
     header: Mapping[str, Any]
     calls: list[_Call] = field(default_factory=list)
     node_call: list[int] = field(default_factory=list)
-
-    @property
-    def key(self) -> tuple[str, ...]:
-        """Equal for captures of the same calls, of another batch size, say."""
-        return tuple(call.name for call in self.calls)
 
 
 def collect_captures(process: ProcessNotes, place: Path, control: Path) -> str | None:
@@ -79,7 +73,6 @@ def collect_captures(process: ProcessNotes, place: Path, control: Path) -> str |
     graphs = [_graph(header, marks) for header, marks in _noted(control, process.pid)]
     if not graphs and not failures:
         return None
-    _add_types(graphs, control, process.pid)
     content = {
         "schema": SCHEMA,
         "graphs": [_columns(graph) for graph in graphs],
@@ -96,17 +89,17 @@ def collect_captures(process: ProcessNotes, place: Path, control: Path) -> str |
 
 def _noted(control: Path, pid: int) -> Iterator[tuple[Mapping[str, Any], bytes]]:
     """What a process noted of each capture; a process that was killed leaves half of the last."""
-    with suppress(OSError, ValueError, KeyError):
-        with (control / CAPTURES_NOTED.format(pid=pid)).open("rb") as file:
-            for _ in range(MAX_GRAPHS):
-                line = file.readline()
-                if not line:
-                    return
-                header = json.loads(line)
-                marks = file.read(header["bytes"])
-                if len(marks) == header["bytes"]:
-                    yield header, marks
-                file.readline()
+    path = control / CAPTURES_NOTED.format(pid=pid)
+    with suppress(OSError, ValueError, KeyError), path.open("rb") as file:
+        for _ in range(MAX_GRAPHS):
+            line = file.readline()
+            if not line:
+                return
+            header = json.loads(line)
+            marks = file.read(header["bytes"])
+            if len(marks) == header["bytes"]:
+                yield header, marks
+            file.readline()
 
 
 # -- which call made which node --------------------------------------------------------------------
@@ -160,78 +153,40 @@ def _call(text: str, parent: int, thread: int) -> _Call:
 
 # -- types -----------------------------------------------------------------------------------------
 
-
-def _add_types(graphs: Sequence[_Graph], control: Path, pid: int) -> None:
-    """Types as torch wrote them; of captures with the same calls those of one hold for all."""
-    typed: dict[tuple[str, ...], _Graph] = {}
-    for graph in graphs:
-        number = graph.header["number"]
-        if graph.header.get("has_types") and _read_types(
-            graph, control / CAPTURES_TYPED.format(pid=pid, number=number)
-        ):
-            typed.setdefault(graph.key, graph)
-    for graph in graphs:
-        other = typed.get(graph.key)
-        if other is None or graph is other or graph.header.get("has_types"):
-            continue
-        for call, same in zip(graph.calls, other.calls, strict=True):
-            call.types = same.types
-            call.dims = _regrouped(call.dims, same.dims)
-
-
-def _read_types(graph: _Graph, path: Path) -> bool:
-    """Add what torch wrote of one capture; whether it did."""
-    try:
-        nodes = json.loads(path.read_bytes())["nodes"]
-    except (OSError, ValueError, KeyError, RecursionError):
-        return False
-    by_id: dict[tuple[int, str], Mapping[str, Any]] = {}
-    for node in nodes:
-        attributes = {attribute["name"]: attribute["value"] for attribute in node["attrs"]}
-        by_id[attributes.get("rf_id", 0), node["name"]] = node["inputs"]
-    for call in graph.calls:
-        inputs = by_id.get((call.id or 0, call.name)) if call.id is not None else None
-        if inputs is not None and inputs["types"]:
-            parts = [
-                _input(*part)
-                for part in zip(
-                    inputs["types"],
-                    inputs["shapes"],
-                    inputs.get("strides") or [[]] * len(inputs["types"]),
-                    inputs["values"],
-                    strict=False,
-                )
-            ]
-            call.types, call.dims, call.strides, call.values = map(list, zip(*parts, strict=True))
-    return True
+_ELEMENTS = {
+    "float32": "float", "float64": "double", "float16": "c10::Half", "bfloat16": "c10::BFloat16",
+    "int64": "long int", "int32": "int", "int16": "short int", "int8": "signed char",
+    "uint8": "unsigned char", "bool": "bool", "float8_e4m3fn": "c10::Float8_e4m3fn",
+    "float8_e5m2": "c10::Float8_e5m2", "complex64": "c10::complex<float>",
+}  # fmt: skip
+"""Types of elements, as torch and as the profiler call them."""
+_IN_KERNELS = (
+    (re.compile(r"bfloat16|BFloat16|_tst_"), "c10::BFloat16"),
+    (re.compile(r"c10::Half|__half|half_t|_hsh_"), "c10::Half"),
+    (re.compile(r"\bdouble\b"), "double"),
+    (re.compile(r"\bfloat\b|sgemm|_sss_|s884|s1688"), "float"),
+)
+"""Types in names of kernels: the smallest first, as sums are kept in larger ones."""
+_CONVERTS = ("copy", "aten::to", "embedding", "index", "where", "argmax", "cumsum")
+"""Operators whose inputs are of several types."""
+_JOINS = ("aten::cat", "aten::stack", "aten::concat")
 
 
-def _input(kind: str, shape: Any, stride: Any, value: Any) -> tuple[str, Any, Any, str]:
-    """Type, shape, stride and value of what is passed, as the profiler writes them."""
-    if kind.startswith("Tensor("):
-        return kind[len("Tensor(") : -1], shape, stride, ""
-    if kind.startswith("GenericList[Tensor"):
-        return "TensorList", shape, stride, ""
-    if kind.startswith(("GenericList", "Tuple")):
-        return "ScalarList", [], [], json.dumps(value).replace('"', "")
-    if kind == "None":
-        return "", [], [], ""
-    return "Scalar", [], [], str(value)
+def _types(call: _Call, kernel: str | None, types: Mapping[tuple[int, ...], str]) -> list[str]:
+    """The type of each input: of parameters and inputs of that shape, else as its kernel says."""
+    usual = ""
+    if kernel and not any(word in call.name for word in _CONVERTS):
+        usual = next((name for pattern, name in _IN_KERNELS if pattern.search(kernel)), "")
+    return [types.get(tuple(shape), usual) if shape else "Scalar" for shape in call.dims or ()]
 
 
-def _regrouped(dims: list[Any] | None, other: list[Any] | None) -> list[Any] | None:
-    """Shapes without their lists, with the lists of another call of the same operator."""
-    if dims is None or other is None:
-        return dims
-    left, grouped = list(dims), []
-    for shape in other:
-        is_list = bool(shape) and isinstance(shape[0], list)
-        many = len(shape) if is_list else 1
-        taken, left = left[:many], left[many:]
-        if len(taken) < many:
-            return dims
-        grouped.append(taken if is_list else taken[0])
-    return dims if left else grouped
+def _shapes(call: _Call, types: list[str] | None) -> tuple[list[Any] | None, list[str] | None]:
+    """Shapes and types with the lists that ranges do not show."""
+    dims = call.dims
+    if dims is None or types is None or call.name not in _JOINS:
+        return dims, types
+    many = next((place for place, shape in enumerate(dims) if not shape), len(dims))
+    return [dims[:many], *dims[many:]], ["TensorList", *types[many:]]
 
 
 # -- columns of the file ---------------------------------------------------------------------------
@@ -247,24 +202,16 @@ def _columns(graph: _Graph) -> dict[str, Any]:
     parents = [place_of.get(call.parent, _NOBODY) for call in calls]
     streams = _streams(len(header["sorts"]), header["edges"])
     grids = [header["geometry"][place] for place in works]
-    forward = {
-        call.sequence: call.thread for call in graph.calls if call.thread == header["thread"]
-    }
-    is_backward = [call.thread != header["thread"] for call in calls]
+    inputs = _inputs(graph, kept)
     columns: dict[str, list[Any]] = {
         "parent": parents,
         "name": names,
         "kind": [_kind(call) for call in calls],
-        "input_dims": [_json(call.dims) for call in calls],
-        "input_types": [_json(call.types) for call in calls],
-        "input_strides": [_json(call.strides) for call in calls],
-        "concrete_inputs": [_json(call.values) for call in calls],
+        "input_dims": [_json(dims) for dims, _ in inputs],
+        "input_types": [_json(types) for _, types in inputs],
         "call_stack": _stacks(calls, parents, header["stack"]),
         "sequence_number": [call.sequence for call in calls],
-        "fwd_thread_id": [
-            forward.get(call.sequence) if backward and call.sequence is not None else None
-            for call, backward in zip(calls, is_backward, strict=True)
-        ],
+        "fwd_thread_id": [_FORWARD_THREAD if _is_backward(call) else None for call in calls],
     }
     nodes: dict[str, list[Any]] = {
         "call": [place_of.get(graph.node_call[place], _NOBODY) for place in works],
@@ -285,6 +232,25 @@ def _columns(graph: _Graph) -> dict[str, Any]:
     }
 
 
+def _inputs(graph: _Graph, kept: Sequence[int]) -> list[tuple[list[Any] | None, list[str] | None]]:
+    """Shapes and types of what calls get."""
+    header = graph.header
+    types = {tuple(shape): _ELEMENTS.get(name, "") for shape, name in header.get("types", ())}
+    kernel_of: dict[int, str] = {}
+    for owner, kernel in zip(graph.node_call, header["kernels"], strict=True):
+        above = owner
+        # An operator that calls another has its kernel, too.
+        while above >= 0 and kernel >= 0 and above not in kernel_of:
+            kernel_of[above] = header["names"][kernel]
+            above = graph.calls[above].parent
+    inputs = []
+    for number in kept:
+        call = graph.calls[number]
+        typed = None if call.dims is None else _types(call, kernel_of.get(number), types)
+        inputs.append(_shapes(call, typed))
+    return inputs
+
+
 def _says_something(column: Sequence[Any]) -> bool:
     return not column or any(value is not None for value in column)
 
@@ -292,18 +258,22 @@ def _says_something(column: Sequence[Any]) -> bool:
 def _with_callers(graph: _Graph, calls: Sequence[int]) -> list[int]:
     """The calls that nodes belong to, and their callers, in their order."""
     kept: set[int] = set()
-    for number in calls:
-        while number >= 0 and number not in kept:
-            kept.add(number)
-            number = graph.calls[number].parent
+    for call in calls:
+        above = call
+        while above >= 0 and above not in kept:
+            kept.add(above)
+            above = graph.calls[above].parent
     return sorted(kept)
 
 
 def _kind(call: _Call) -> str:
     if call.name.startswith(MODULE_MARK):
         return "module"
-    is_operator = call.dims is not None or call.types is not None
-    return "operator" if is_operator or _OPERATOR.match(call.name) else "annotation"
+    return "operator" if call.dims is not None or _OPERATOR.match(call.name) else "annotation"
+
+
+def _is_backward(call: _Call) -> bool:
+    return call.sequence is not None and _BACKWARD.match(call.name) is not None
 
 
 def _stacks(calls: Sequence[_Call], parents: Sequence[int], capture: Sequence[str]) -> list[str]:

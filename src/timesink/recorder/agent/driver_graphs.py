@@ -64,8 +64,9 @@ class DriverGraphs:
                 self._driver.cuGraphGetNodes(ctypes.c_void_p(graph), nodes, ctypes.byref(count))
             )
         place = {node: number for number, node in enumerate(nodes)}
-        sorts, kernels, names, geometry = [], [], {}, []
-        for node in nodes:
+        names: dict[str, int] = {}
+        sorts, kernels, geometry = [], [], []
+        for node in filter(None, nodes):
             sort = ctypes.c_int(-1)
             self._driver.cuGraphNodeGetType(ctypes.c_void_p(node), ctypes.byref(sort))
             sorts.append(sort.value)
@@ -129,7 +130,7 @@ class DriverGraphs:
 def _demangler() -> Any:
     """What makes `void f<int>(int)` of `_Z1fIiEvi`, as the profiler writes it."""
     try:
-        library = getattr(ctypes.CDLL("libstdc++.so.6"), "__cxa_demangle")  # noqa: B009 - a class would change it
+        library = getattr(ctypes.CDLL("libstdc++.so.6"), "__cxa_demangle")
         free = ctypes.CDLL(None).free
     except (OSError, AttributeError):
         return lambda name: name

@@ -25,18 +25,16 @@ from typing import Any, NamedTuple
 from timesink.recorder.agent.driver_graphs import DriverGraphs
 from timesink.recorder.agent.module_calls import ModuleCalls
 from timesink.recorder.agent.source_locations import ProgramLines
-from timesink.recorder.folder import CAPTURES_NOTED, CAPTURES_TYPED, Notebook
+from timesink.recorder.folder import CAPTURES_NOTED, Notebook
 
 INJECTION = "NVTX_INJECTION64_PATH"
 """Names the library that gets NVTX ranges; read when the first range begins."""
-OPERATOR_NS, TYPED_NS = 3_000, 20_000
-"""What a call costs while it is noted, without and with types: on an H200 host, torch 2.11."""
+OPERATOR_NS = 3_000
+"""What a call costs while it is noted: on an H200 host, torch 2.11."""
 MAX_SHARE, FREE_NS = 0.02, 500_000_000
 """Of the time the program runs: more is not spent, but for the first half second."""
 MAX_FAILURES = 1000
 _NOT_PERMITTED = "not permitted when stream is capturing"
-_QUIET = 2
-"""Level of torch's log at which its warnings are not written."""
 
 
 class _Open(NamedTuple):
@@ -46,11 +44,9 @@ class _Open(NamedTuple):
     """Identity of the object that captures."""
     thread: int
     stream: int
-    number: int
     place: str
     stack: list[str]
     reserved: int
-    has_types: bool
 
 
 class GraphCaptures:
@@ -61,7 +57,7 @@ class GraphCaptures:
         self._begun_ns = time.monotonic_ns()
         self._spent_ns = 0
         self._open: _Open | None = None
-        self._count = self._failures = 0
+        self._failures = 0
         self._remarks: set[str] = set()
         self._undo: list[Callable[[], None]] = []
         self._driver: DriverGraphs | None = None
@@ -146,12 +142,10 @@ class GraphCaptures:
         stream = int(torch.cuda.current_stream().cuda_stream)
         if self._driver.graph_of(stream) is None:
             return
-        number, self._count = self._count, self._count + 1
         place, stack = lines.above(frame), lines.stack(frame)
         self._marks.timesink_marks_begin(*self._driver.addresses, ctypes.c_void_p(stream))
-        has_types = self._may_spend(MAX_SHARE / 2) and self._begin_types(number)
         thread = threading.get_ident()
-        self._open = _Open(id(graph), thread, stream, number, place, stack, reserved, has_types)
+        self._open = _Open(id(graph), thread, stream, place, stack, reserved)
         enable_ranges(torch)
         self._modules = ModuleCalls(torch, lines)
         self._modules.begin()
@@ -179,23 +173,20 @@ class GraphCaptures:
             disable_ranges(self._torch)
         length = ctypes.c_size_t()
         address = self._marks.timesink_marks_end(ctypes.byref(length))
-        if capture.has_types:
-            self._end_types()
         marks = ctypes.string_at(address, length.value) if length.value else b""
         if not self._marks.timesink_marks_in_use():
             self._remark("graphs were captured unseen: another tool gets the ranges of NVTX")
             return None
         calls = marks.count(b", op_id = ")
-        self._spent_ns += calls * (TYPED_NS if capture.has_types else OPERATOR_NS)
+        self._spent_ns += calls * OPERATOR_NS
         graph = self._driver.graph_of(capture.stream) if self._driver is not None else None
         if graph is None or self._driver is None:
             return None
         return {
-            "number": capture.number,
             "place": capture.place,
             "stack": capture.stack,
             "reserved": capture.reserved,
-            "has_types": capture.has_types,
+            "types": self._modules.types if self._modules is not None else [],
             "thread": threading.get_native_id(),
             **self._driver.describe(graph),
             "marks": marks,
@@ -230,7 +221,7 @@ class GraphCaptures:
             traced = getattr(cause, "__traceback__", None)
             while traced is not None:
                 if lines.distance(traced.tb_frame.f_code) == 0:
-                    place = lines.above(_At(traced.tb_frame, traced.tb_lineno))
+                    place = lines.line(traced.tb_frame.f_code, traced.tb_lineno)
                 traced = traced.tb_next
             self._notebook.add("capture_failed", reason=_reason(cause or error), place=place)
 
@@ -253,59 +244,6 @@ class GraphCaptures:
                 stats = self._torch._C._cuda_memoryStats(cuda.current_device())
                 return int(stats["reserved_bytes"]["all"]["current"])
         return 0
-
-    # -- types of what is passed -----------------------------------------------------------------
-
-    def _begin_types(self, number: int) -> bool:
-        """Have torch write types and values of what operators get; it does so once at a time."""
-        profiler = self._torch._C._profiler
-        level = self._log_level()
-        if level is None:
-            return False
-        name = CAPTURES_TYPED.format(pid=os.getpid(), number=number)
-        before, level.value = level.value, max(level.value, _QUIET)
-        try:
-            if not profiler._add_execution_trace_observer(str(self._notebook.control / name)):
-                return False
-            profiler._enable_execution_trace_observer()
-        finally:
-            level.value = before
-        return True
-
-    def _end_types(self) -> None:
-        profiler = self._torch._C._profiler
-        level = self._log_level()
-        before = level.value if level is not None else 0
-        try:
-            if level is not None:
-                level.value = max(before, _QUIET)
-            profiler._disable_execution_trace_observer()
-            profiler._remove_execution_trace_observer()
-        finally:
-            if level is not None:
-                level.value = before
-
-    def _log_level(self) -> Any:
-        """The level of torch's log: it would write a line whenever types begin and end."""
-        with suppress(Exception):
-            library = Path(self._torch.__file__).parent / "lib" / "libc10.so"
-            return ctypes.c_int.in_dll(ctypes.CDLL(str(library)), "FLAGS_caffe2_log_level")
-        return None
-
-
-class _At(NamedTuple):
-    """A frame at a line it has left by an exception."""
-
-    frame: Any
-    f_lineno: int
-
-    @property
-    def f_code(self) -> Any:
-        return self.frame.f_code
-
-    @property
-    def f_back(self) -> Any:
-        return self.frame.f_back
 
 
 def enable_ranges(torch: Any) -> None:

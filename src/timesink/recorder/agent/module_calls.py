@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Iterable
 from contextlib import suppress
-from types import CodeType
+from types import CodeType, FrameType
 from typing import Any
 
 from timesink.recorder.agent.source_locations import (
@@ -37,16 +38,19 @@ class ModuleCalls:
         self._thread = threading.get_ident()
         self._open: list[tuple[Any, Any, Any]] = []
         """Frame, module and range, the innermost last."""
+        self._types: dict[tuple[int, ...], str | None] = {}
+        self._tensor = torch.Tensor
         self._tool: int | None = None
         self._is_traced = False
 
     def begin(self) -> None:
         """Show modules from here on; those that are running already are shown, too."""
-        frame, running = sys._getframe(1), []  # noqa: SLF001 - nothing public is as cheap
+        frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - nothing public is as cheap
+        running = []
         while frame is not None:
             if frame.f_code is self._code:
                 running.append(frame)
-            frame = frame.f_back  # type: ignore[assignment]
+            frame = frame.f_back
         for outer in reversed(running):
             self._enter(outer)
         if sys.version_info >= (3, 12):
@@ -64,6 +68,20 @@ class ModuleCalls:
         while self._open:
             self._open.pop()[2].__exit__(None, None, None)
 
+    @property
+    def types(self) -> list[tuple[list[int], str]]:
+        """Shapes of parameters and of what modules get, whose type is always the same."""
+        return [(list(shape), kind) for shape, kind in self._types.items() if kind is not None]
+
+    def _note_types(self, tensors: Iterable[Any]) -> None:
+        for tensor in tensors:
+            if isinstance(tensor, self._tensor):
+                shape, kind = tuple(tensor.shape), str(tensor.dtype).removeprefix("torch.")
+                # A weight is mostly used transposed.
+                for seen in (shape, shape[::-1]):
+                    if self._types.setdefault(seen, kind) != kind:
+                        self._types[seen] = None
+
     # -- calls -----------------------------------------------------------------------------------
 
     def _enter(self, frame: Any) -> None:
@@ -73,6 +91,10 @@ class ModuleCalls:
             return
         if not self._open and kind.__name__ in WRAPPERS:
             return
+        if not self._open:
+            self._note_types(module.parameters())
+        arguments = frame.f_locals.get("kwargs", {})
+        self._note_types([*frame.f_locals.get("args", ()), *arguments.values()])
         name = MODULE_MARK + self._names.name(module, outermost=not self._open)
         around = self._open[-1][0] if self._open else None
         stack = self._lines.stack(frame.f_back, around)

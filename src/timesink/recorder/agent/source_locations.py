@@ -98,6 +98,11 @@ class ProgramLines:
             return []
         return [f"{self._seen[code][1]}({code.co_firstlineno}): {code.co_name}"]
 
+    def line(self, code: CodeType, number: int) -> str:
+        """`train.py:88` for a line of some code."""
+        self.distance(code)
+        return f"{self._seen[code][1]}:{number}"
+
     def distance(self, code: CodeType) -> int:
         """How far code is from the program: 0 is the program, 1 a library, `FAR` torch."""
         seen = self._seen.get(code)
