@@ -5,13 +5,15 @@
 FOLDER holds `NAME.eager` and `NAME.graphs`, recordings of `graph_programs.py`.  Of each, a step's
 device time is summed by kernel, operator and module.  Time of a replay is right where the eager
 recording has as much under the same three, wrong where it has the kernel under others, and not
-judged where it does not run the kernel at all.  A module goes by its path below the outermost one:
+judged where it does not run the kernel at all.  Time without a module that the eager recording
+names has a column of its own.  A module goes by its path below the outermost one:
 what is captured by itself has another.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 from collections import defaultdict
 from pathlib import Path
 
@@ -28,6 +30,7 @@ from timesink.analyses.modules import is_module_call, link_backward
 from timesink.analyses.steps import find_steps
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
+from timesink.model.vendors import COPYING_KERNELS
 
 Key = tuple[str, str, str]
 
@@ -62,7 +65,12 @@ def work_table(trace: Trace) -> pl.DataFrame:
         return cache[place]
 
     rows = [
-        (names.texts[names.codes[row]], *described(int(node[row])), int(time[row]), *flags)
+        (
+            names.texts[names.codes[row]].partition(" (")[0],
+            *described(int(node[row])),
+            int(time[row]),
+            *flags,
+        )
         for row, *flags in zip(
             np.flatnonzero(kinds).tolist(),
             replayed[kinds].tolist(),
@@ -72,6 +80,14 @@ def work_table(trace: Trace) -> pl.DataFrame:
     ]
     columns = ("kernel", "operator", "module", "time", "replayed", "captured")
     return pl.DataFrame(rows, schema=columns, orient="row")
+
+
+def _kernel(name: str) -> str:
+    """The name of a kernel; copies and fills are named otherwise where a graph does them."""
+    for kind, pattern in COPYING_KERNELS.items():
+        if name.lower().startswith(f"{kind} ") or re.search(pattern, name):
+            return kind
+    return name
 
 
 def per_step(trace: Trace, table: pl.DataFrame) -> tuple[dict[Key, float], float]:
@@ -108,11 +124,10 @@ def judge(eager: Trace, graphs: Trace) -> dict[str, float]:
         if fits < 1 and count / steps - max(0.0, left.get(key, 0.0)) < MARGIN:
             fits = 1.0
         sums["right"] += fits * time
-        sums["wrong"] += (1 - fits) * time
+        sums["wrong" if module else "no module"] += (1 - fits) * time
         if fits < 1:
-            print(
-                f"  wrong {1 - fits:.2f} of {time / 1000:.1f} us: {operator} in {module}: {kernel[:70]}"
-            )
+            left_over = f"{100 * (1 - fits):.0f} % of {time / 1000:.1f} us"
+            print(f"  {left_over}: {operator} in {module}: {kernel[:60]}")
     return {name: 100 * value / total if total else 0.0 for name, value in sums.items()}
 
 
@@ -126,6 +141,7 @@ def main() -> None:
     parser.add_argument("-o", "--output", type=Path, help="append the table to this file")
     options = parser.parse_args()
     rows = []
+    order = ("right", "unmatched", "no module", "wrong", "not judged")
     for place in sorted(options.folder.glob("*.graphs")):
         eager = place.with_suffix(".eager")
         if not eager.is_dir() or not list(eager.glob("trace*.json.gz")):
@@ -133,12 +149,12 @@ def main() -> None:
         graphs = timesink.open(place)
         shares = judge(timesink.open(eager), graphs)
         replayed = len(replays_of(graphs).row)
-        order = ("right", "unmatched", "wrong", "not judged")
+        order = ("right", "unmatched", "no module", "wrong", "not judged")
         rows.append(
             [place.stem, str(replayed), *(f"{shares.get(name, 0):.1f} %" for name in order)]
         )
         print(rows[-1], flush=True)
-    header = ["program", "replayed pieces", "right", "unmatched", "wrong", "not judged"]
+    header = ["program", "replayed pieces", *order]
     hand_over(markdown_table(machine(timesink.sample()), header, rows), options.output)
 
 

@@ -12,6 +12,7 @@ import re
 import struct
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -73,9 +74,12 @@ def collect_captures(process: ProcessNotes, place: Path, control: Path) -> str |
     graphs = [_graph(header, marks) for header, marks in _noted(control, process.pid)]
     if not graphs and not failures:
         return None
+    # A backward pass is often a graph of its own: the forward calls it belongs to are in another.
+    gradients = {call.sequence for graph in graphs for call in graph.calls if _is_backward(call)}
     content = {
         "schema": SCHEMA,
-        "graphs": [_columns(graph) for graph in graphs],
+        # Some programs capture nothing, to have memory for graphs.
+        "graphs": [_columns(graph, gradients) for graph in graphs if graph.node_call],
         "failures": [
             {"reason": reason, "place": line, "times": times}
             for (reason, line), times in failures.most_common()
@@ -192,10 +196,16 @@ def _shapes(call: _Call, types: list[str] | None) -> tuple[list[Any] | None, lis
 # -- columns of the file ---------------------------------------------------------------------------
 
 
-def _columns(graph: _Graph) -> dict[str, Any]:
+def _columns(graph: _Graph, gradients: AbstractSet[int | None]) -> dict[str, Any]:
     header = graph.header
     works = [place for place, sort in enumerate(header["sorts"]) if sort in _SORTS]
-    kept = _with_callers(graph, [graph.node_call[place] for place in works])
+    makers = {
+        call.sequence: number
+        for number, call in enumerate(graph.calls)
+        if call.sequence in gradients and not _is_backward(call)
+    }
+    owners = [graph.node_call[place] for place in works]
+    kept = _with_callers(graph, [*owners, *makers.values()])
     place_of = {call: place for place, call in enumerate(kept)}
     calls = [graph.calls[number] for number in kept]
     names = [call.name.partition(STACK_MARK)[0] for call in calls]
