@@ -90,7 +90,7 @@ def decode(*, graphs: bool) -> Work:
         num_key_value_heads=4, vocab_size=8000, attn_implementation="sdpa",
     )  # fmt: skip
     network = LlamaForCausalLM(config).to("cuda", torch.bfloat16).eval()
-    cache = StaticCache(config=config, max_cache_len=256)
+    cache = StaticCache(config=config, max_cache_len=2048)
     tokens = torch.randint(0, 8000, (4, 1), device="cuda")
     place = torch.tensor([17], device="cuda")
 

@@ -66,7 +66,7 @@ def work_table(trace: Trace) -> pl.DataFrame:
 
     rows = [
         (
-            names.texts[names.codes[row]].partition(" (")[0],
+            _kernel(names.texts[names.codes[row]]),
             *described(int(node[row])),
             int(time[row]),
             *flags,

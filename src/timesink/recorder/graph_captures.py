@@ -44,7 +44,7 @@ _NOBODY = -1
 
 
 @dataclass
-class _Call:
+class _CapturedCall:
     """One call, from its begin to its end."""
 
     name: str
@@ -56,11 +56,11 @@ class _Call:
 
 
 @dataclass
-class _Graph:
+class _NotedGraph:
     """One capture, as it was noted."""
 
     header: Mapping[str, Any]
-    calls: list[_Call] = field(default_factory=list)
+    calls: list[_CapturedCall] = field(default_factory=list)
     node_call: list[int] = field(default_factory=list)
 
 
@@ -109,8 +109,8 @@ def _noted(control: Path, pid: int) -> Iterator[tuple[Mapping[str, Any], bytes]]
 # -- which call made which node --------------------------------------------------------------------
 
 
-def _graph(header: Mapping[str, Any], marks: bytes) -> _Graph:
-    graph = _Graph(header)
+def _graph(header: Mapping[str, Any], marks: bytes) -> _NotedGraph:
+    graph = _NotedGraph(header)
     open_calls: defaultdict[int, list[int]] = defaultdict(list)
     count, main = 0, int(header["thread"])
     last = main
@@ -144,15 +144,15 @@ def _marks(content: bytes) -> Iterator[tuple[int, int, str | None]]:
         yield thread, nodes, text if is_begin else None
 
 
-def _call(text: str, parent: int, thread: int) -> _Call:
+def _call(text: str, parent: int, thread: int) -> _CapturedCall:
     match = _RANGE.fullmatch(text)
     if match is None:
-        return _Call(text, parent, thread, None, None, None)
+        return _CapturedCall(text, parent, thread, None, None, None)
     dims = None
     with suppress(ValueError):
         dims = json.loads(match["sizes"]) if match["sizes"] else None
     number, sequence = (int(match[name]) if match[name] else None for name in ("id", "sequence"))
-    return _Call(match["name"], parent, thread, number, sequence, dims)
+    return _CapturedCall(match["name"], parent, thread, number, sequence, dims)
 
 
 # -- types -----------------------------------------------------------------------------------------
@@ -176,7 +176,9 @@ _CONVERTS = ("copy", "aten::to", "embedding", "index", "where", "argmax", "cumsu
 _JOINS = ("aten::cat", "aten::stack", "aten::concat")
 
 
-def _types(call: _Call, kernel: str | None, types: Mapping[tuple[int, ...], str]) -> list[str]:
+def _types(
+    call: _CapturedCall, kernel: str | None, types: Mapping[tuple[int, ...], str]
+) -> list[str]:
     """The type of each input: of parameters and inputs of that shape, else as its kernel says."""
     usual = ""
     if kernel and not any(word in call.name for word in _CONVERTS):
@@ -184,7 +186,9 @@ def _types(call: _Call, kernel: str | None, types: Mapping[tuple[int, ...], str]
     return [types.get(tuple(shape), usual) if shape else "Scalar" for shape in call.dims or ()]
 
 
-def _shapes(call: _Call, types: list[str] | None) -> tuple[list[Any] | None, list[str] | None]:
+def _shapes(
+    call: _CapturedCall, types: list[str] | None
+) -> tuple[list[Any] | None, list[str] | None]:
     """Shapes and types with the lists that ranges do not show."""
     dims = call.dims
     if dims is None or types is None or call.name not in _JOINS:
@@ -196,7 +200,7 @@ def _shapes(call: _Call, types: list[str] | None) -> tuple[list[Any] | None, lis
 # -- columns of the file ---------------------------------------------------------------------------
 
 
-def _columns(graph: _Graph, gradients: AbstractSet[int | None]) -> dict[str, Any]:
+def _columns(graph: _NotedGraph, gradients: AbstractSet[int | None]) -> dict[str, Any]:
     header = graph.header
     works = [place for place, sort in enumerate(header["sorts"]) if sort in _SORTS]
     makers = {
@@ -242,7 +246,9 @@ def _columns(graph: _Graph, gradients: AbstractSet[int | None]) -> dict[str, Any
     }
 
 
-def _inputs(graph: _Graph, kept: Sequence[int]) -> list[tuple[list[Any] | None, list[str] | None]]:
+def _inputs(
+    graph: _NotedGraph, kept: Sequence[int]
+) -> list[tuple[list[Any] | None, list[str] | None]]:
     """Shapes and types of what calls get."""
     header = graph.header
     types = {tuple(shape): _ELEMENTS.get(name, "") for shape, name in header.get("types", ())}
@@ -265,7 +271,7 @@ def _says_something(column: Sequence[Any]) -> bool:
     return not column or any(value is not None for value in column)
 
 
-def _with_callers(graph: _Graph, calls: Sequence[int]) -> list[int]:
+def _with_callers(graph: _NotedGraph, calls: Sequence[int]) -> list[int]:
     """The calls that nodes belong to, and their callers, in their order."""
     kept: set[int] = set()
     for call in calls:
@@ -276,17 +282,19 @@ def _with_callers(graph: _Graph, calls: Sequence[int]) -> list[int]:
     return sorted(kept)
 
 
-def _kind(call: _Call) -> str:
+def _kind(call: _CapturedCall) -> str:
     if call.name.startswith(MODULE_MARK):
         return "module"
     return "operator" if call.dims is not None or _OPERATOR.match(call.name) else "annotation"
 
 
-def _is_backward(call: _Call) -> bool:
+def _is_backward(call: _CapturedCall) -> bool:
     return call.sequence is not None and _BACKWARD.match(call.name) is not None
 
 
-def _stacks(calls: Sequence[_Call], parents: Sequence[int], capture: Sequence[str]) -> list[str]:
+def _stacks(
+    calls: Sequence[_CapturedCall], parents: Sequence[int], capture: Sequence[str]
+) -> list[str]:
     """Functions around each call, the innermost first: those of the module, then of its callers."""
     stacks: list[str] = []
     for call, parent in zip(calls, parents, strict=True):

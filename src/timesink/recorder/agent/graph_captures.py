@@ -29,7 +29,7 @@ from timesink.recorder.folder import CAPTURES_NOTED, Notebook
 
 INJECTION = "NVTX_INJECTION64_PATH"
 """Names the library that gets NVTX ranges; read when the first range begins."""
-OPERATOR_NS = 3_000
+OPERATOR_NS = 5_000
 """What a call costs while it is noted: on an H200 host, torch 2.11."""
 MAX_SHARE, FREE_NS = 0.02, 500_000_000
 """Of the time the program runs: more is not spent, but for the first half second."""
@@ -37,7 +37,7 @@ MAX_FAILURES = 1000
 _NOT_PERMITTED = "not permitted when stream is capturing"
 
 
-class _Open(NamedTuple):
+class _CaptureUnderWay(NamedTuple):
     """A capture under way."""
 
     graph: int
@@ -56,7 +56,7 @@ class GraphCaptures:
         self._torch, self._notebook = torch, notebook
         self._begun_ns = time.monotonic_ns()
         self._spent_ns = 0
-        self._open: _Open | None = None
+        self._open: _CaptureUnderWay | None = None
         self._failures = 0
         self._remarks: set[str] = set()
         self._undo: list[Callable[[], None]] = []
@@ -145,7 +145,7 @@ class GraphCaptures:
         place, stack = lines.above(frame), lines.stack(frame)
         self._marks.timesink_marks_begin(*self._driver.addresses, ctypes.c_void_p(stream))
         thread = threading.get_ident()
-        self._open = _Open(id(graph), thread, stream, place, stack, reserved)
+        self._open = _CaptureUnderWay(id(graph), thread, stream, place, stack, reserved)
         enable_ranges(torch)
         self._modules = ModuleCalls(torch, lines)
         self._modules.begin()
@@ -166,7 +166,7 @@ class GraphCaptures:
         self._spent_ns += time.perf_counter_ns() - begun_ns
         return content
 
-    def _end(self, capture: _Open) -> dict[str, Any] | None:
+    def _end(self, capture: _CaptureUnderWay) -> dict[str, Any] | None:
         if self._modules is not None:
             self._modules.end()
         if capture.thread == threading.get_ident():
