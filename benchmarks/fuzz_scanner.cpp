@@ -48,6 +48,7 @@ void check_group(const Scanner& scanner, size_t number, size_t size, size_t even
   }
   if (!plan.has_arguments || group.odd) return;
   for (size_t column = 0; column < plan.columns.size(); ++column) {
+    if (!group.has_values(column)) continue;
     switch (plan.columns[column]) {
       case kInt: require(group.ints[column].size() == count, "integers"); break;
       case kFloat: require(group.floats[column].size() == count, "numbers"); break;
@@ -73,6 +74,36 @@ void check(const Scanner& scanner, size_t size) {
     rows += scanner.rows[number].rows.size();
   }
   require(rows == events, "every event in one group");
+}
+
+// Columns of a run are as long as the pieces that went to it are together.
+void check_run(const Scanner& scanner, size_t events) {
+  require(scanner.run_events == events, "every event of every piece");
+  size_t rows = 0;
+  for (size_t number = 0; number < scanner.run.size(); ++number) {
+    const GroupPlan& plan = scanner.groups[number];
+    const RunGroup& group = scanner.run[number];
+    const auto holds = [&](const auto& column, unsigned bit) {
+      require(column.size() == (plan.kept & bit ? group.count : 0), "a column of the run");
+    };
+    require(group.index.size() == group.count, "a place for every row of the run");
+    for (size_t row = 0; row < group.count; ++row) {
+      require(static_cast<size_t>(group.index[row]) < events, "an event of the run");
+    }
+    holds(group.phase, kKeepPhase);
+    holds(group.category, kKeepCategory);
+    holds(group.name, kKeepName);
+    holds(group.pid, kKeepPid);
+    holds(group.tid, kKeepTid);
+    holds(group.ts_ns, kKeepTs);
+    holds(group.dur_ns, kKeepDur);
+    holds(group.ids, kKeepIds);
+    for (const auto& column : group.ints) require(column.size() <= group.count, "integers");
+    for (const auto& column : group.floats) require(column.size() <= group.count, "numbers");
+    for (const auto& column : group.codes) require(column.size() <= group.count, "codes");
+    rows += group.count;
+  }
+  require(scanner.run.empty() || rows == events, "every event in one group of the run");
 }
 
 void play_bytes(const uint8_t* data, size_t size) {
@@ -113,17 +144,25 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   scanner.memory_name = planned->memory_name;
   scanner.slice_phase = planned->slice_phase;
   scanner.vocabularies[kNames].code_of("a name from before", false, scanner.seed);
-  for (int turn = 0; turn < 2; ++turn) {  // the second knows the order of the keys
+  size_t in_run = 0;
+  for (int turn = 0; turn < 3; ++turn) {  // the second knows the order of keys and words
     size_t words = 0, words_after = 0;
     for (const Vocabulary& vocabulary : scanner.vocabularies) words += vocabulary.words().size();
     try {
       scanner.scan(text.get(), size);
       check(scanner, size);
+      if (scanner.is_even()) {
+        scanner.add_to_run();
+        in_run += scanner.phase.size();
+      }
+      check_run(scanner, in_run);
     } catch (const Refused&) {
       for (const Vocabulary& v : scanner.vocabularies) words_after += v.words().size();
       require(words == words_after, "nothing stays of what is refused");
     }
   }
+  scanner.end_run();
+  check_run(scanner, 0);
   // Words that were forgotten leave the others where they were.
   for (Vocabulary& vocabulary : scanner.vocabularies) {
     const size_t count = vocabulary.words().size();

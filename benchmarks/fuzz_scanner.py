@@ -4,6 +4,9 @@
 undefined behaviour, and runs it for `--seconds` on pieces of the tests' traces and what grows from
 them.  Then it reads these inputs with the scanner and without: tables, health and metadata must be
 equal.  It needs clang, with libFuzzer; the exit code is 1 where anything failed.
+
+`--seconds 0 --mutants 10000` reads so many damaged and rearranged traces in both ways instead,
+and needs no clang.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -25,7 +29,7 @@ sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "src")]
 
 from answers import as_text  # noqa: E402
 from builders import DIALECTS, to_bytes  # noqa: E402
-from mutations import BASES, corpus  # noqa: E402
+from mutations import BASES, BYTE_MUTATIONS, NEUTRAL_MUTATIONS, VALUE_MUTATIONS, corpus  # noqa: E402
 from timesink.errors import TimesinkError  # noqa: E402
 from timesink.formats.chrome import decode  # noqa: E402
 from timesink.formats.read_options import ReadOptions  # noqa: E402
@@ -36,6 +40,8 @@ FLAGS = ["-std=c++17", "-g", "-O1", "-fno-omit-frame-pointer", "-fno-sanitize-re
 SANITIZERS = "-fsanitize=fuzzer,address,undefined,float-cast-overflow"
 MAX_INPUT = 4096
 _EVENTS_OF_A_SEED = 6
+_NO_SUCH_PLACE = (LookupError, TypeError, ValueError, AttributeError)
+"""What a mutation raises where the ones before it left nothing for it."""
 
 
 def plan_header() -> str:
@@ -53,13 +59,15 @@ def plan_header() -> str:
         decode.PieceScanner = genuine  # type: ignore[misc]
     groups, categories, phases, special, memory_name = taken
     lines = ["#pragma once", "inline void fill_plan(timesink::Scanner& s) {"]
-    for name, has_arguments, keys, columns in groups:  # type: ignore[attr-defined]
+    for name, has_arguments, keys, columns, kept, untimed, from_text in groups:  # type: ignore[attr-defined]
         lines.append(f"{{ timesink::GroupPlan plan; plan.name = {json.dumps(name)};")
         lines.append(f"plan.has_arguments = {int(has_arguments)}; plan.keys.emplace_back();")
+        lines.append(f"plan.kept = {kept}; plan.is_untimed = {int(untimed)};")
+        lines.append(f"plan.needs_text = {int(from_text)};")
         for text, kind, column, rank in keys:
             value = f"timesink::ValueType({kind})"
             lines.append(
-                f"plan.keys.push_back({{{json.dumps(text)}, {value}, {column}, {rank}, 0}});"
+                f"plan.keys.push_back({{{json.dumps(text)}, {value}, {column}, {rank}, 0, {{}}}});"
             )
         lines += [f"plan.columns.push_back(timesink::ValueType({kind}));" for kind in columns]
         lines.append("s.groups.push_back(plan); }")
@@ -92,7 +100,7 @@ def write_dictionary(path: Path) -> None:
         ]
     }
     plans = [decode._plan_of(name, brief=False) for name in decode.GROUPS]  # noqa: SLF001
-    words |= {text for _, _, keys, _ in plans for text, *_ in keys}
+    words |= {text for _, _, keys, *_ in plans for text, *_ in keys}
     words |= {str(category) for category in decode._CATEGORIES}  # noqa: SLF001
     texts = [f'"{word}"' for word in sorted(words)]
     texts += ["null", "true", "{}", "[]", '{"a":[', "\u00e9", "\u2028", r"\ud83d\ude00", r"\u0000"]
@@ -167,18 +175,56 @@ def compare_readers(work: Path, seconds: float) -> tuple[int, list[Path]]:
     inputs = sorted((work / "corpus").iterdir())
     random.Random(3).shuffle(inputs)
     differing, until, count = [], time.monotonic() + seconds, 0
-    trace = work / "trace.json"
     for path in inputs:
         if time.monotonic() > until:
             break
-        trace.write_bytes(b'{"schemaVersion": 1, "traceEvents": ' + path.read_bytes() + b"}")
-        os.environ[NATIVE_VARIABLE] = "1"
-        scanned = answer_of(trace)
-        os.environ[NATIVE_VARIABLE] = "0"
         count += 1
-        if scanned != answer_of(trace):
+        text = b'{"schemaVersion": 1, "traceEvents": ' + path.read_bytes() + b"}"
+        if not is_read_alike(text, work / "trace.json"):
             differing.append(path)
     return count, differing
+
+
+def is_read_alike(text: bytes, trace: Path) -> bool:
+    """Whether a trace is read in both ways with one result."""
+    trace.write_bytes(text)
+    os.environ[NATIVE_VARIABLE] = "1"
+    scanned = answer_of(trace)
+    os.environ[NATIVE_VARIABLE] = "0"
+    return scanned == answer_of(trace)
+
+
+def mutant_of(number: int) -> bytes:
+    """A trace of the tests, damaged or rearranged up to three times; the same in every run."""
+    rng = random.Random(number)
+    makers = [*BASES.values(), *(lambda make=make: to_bytes(make()) for make in DIALECTS.values())]
+    text = rng.choice(makers)()
+    if rng.random() < 0.5:
+        document = json.loads(text)
+        for change in rng.choices(VALUE_MUTATIONS, k=rng.randint(1, 3)):
+            with suppress(*_NO_SUCH_PLACE):
+                change(document, rng)
+        text = to_bytes(document, indent=rng.choice([None, None, 1]))
+    if rng.random() < 0.3:
+        with suppress(*_NO_SUCH_PLACE):
+            text = rng.choice(NEUTRAL_MUTATIONS)(text, rng)
+    for change in rng.choices(BYTE_MUTATIONS, k=rng.randint(0, 3)):
+        with suppress(*_NO_SUCH_PLACE):
+            text = change(text, rng)
+    return text
+
+
+def compare_mutants(work: Path, count: int) -> list[int]:
+    """Numbers of the mutants that are not read alike; they are kept in the folder."""
+    differing = []
+    for number in range(count):
+        text = mutant_of(number)
+        if not is_read_alike(text, work / "trace.json"):
+            differing.append(number)
+            (work / f"mutant{number}.json").write_bytes(text)
+        if number % 1000 == 999:
+            print(f"{number + 1} mutants, {len(differing)} differ", flush=True)
+    return differing
 
 
 def main() -> int:
@@ -189,17 +235,24 @@ def main() -> int:
     parser.add_argument(
         "--compare-seconds", type=float, default=180, help="of reading in both ways"
     )
+    parser.add_argument("--mutants", type=int, default=0, help="so many are read in both ways")
     parser.add_argument("--work", type=Path, help="keep the corpus in this folder")
     parser.add_argument("--compiler", default="clang++")
     asked = parser.parse_args()
     compiler = shutil.which(asked.compiler)
-    if compiler is None or native_module() is None:
+    if (compiler is None and asked.seconds) or native_module() is None:
         print("clang++ and the compiled scanner are needed", file=sys.stderr)
         return 2
     with tempfile.TemporaryDirectory() as folder:
         work = asked.work or Path(folder)
         work.mkdir(parents=True, exist_ok=True)
-        runs, status = fuzz(work, asked.seconds, compiler)
+        if asked.mutants:
+            differing_mutants = compare_mutants(work, asked.mutants)
+            print(f"{asked.mutants} mutants read in both ways, {len(differing_mutants)} differ")
+            if differing_mutants or not asked.seconds:
+                print(*differing_mutants[:20])
+                return int(bool(differing_mutants))
+        runs, status = fuzz(work, asked.seconds, compiler or asked.compiler)
         print(f"{runs} runs with the sanitizers, exit status {status}", flush=True)
         count, differing = compare_readers(work, asked.compare_seconds)
         print(f"{count} inputs read in both ways, {len(differing)} differ")

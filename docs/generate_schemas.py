@@ -13,7 +13,7 @@ import json
 import re
 import sys
 import typing
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import is_dataclass
 from functools import cache
 from itertools import pairwise
@@ -30,6 +30,7 @@ from timesink.answers.analysis.report import RunListJson
 from timesink.answers.analysis.sections import AnalysisJson
 from timesink.answers.behaviour import BehaviourJson
 from timesink.answers.comparison import baselines, comparison_json, history, slow_steps
+from timesink.answers.comparison.collective_logs import LogComparisonJson
 from timesink.answers.comparison.snapshots import SnapshotComparisonJson
 from timesink.answers.cycles import CyclesJson
 from timesink.answers.info_report import FolderInfoJson, TraceJson
@@ -39,6 +40,8 @@ from timesink.answers.tables import user_name
 from timesink.answers.views import columns_of
 from timesink.answers.what_if import WhatIfJson
 from timesink.comparison.results import FAMILIES, ROWS, TIMES
+from timesink.output.blocks import Document
+from timesink.output.json import OF_TEXT
 from timesink.watcher import watch_json
 from timesink.watcher.durations import JudgedJson
 
@@ -52,11 +55,13 @@ ANSWERS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "comparison": (comparison_json.ComparisonJson, comparison_json.ComparisonErrorJson),
     "cycles": (CyclesJson,),
     "diagnosis": (slow_steps.SlowStepsJson,),
+    "document": (Document,),
     "history": (history.HistoryJson,),
     "incident": (watch_json.IncidentJson,),
     "info": (TraceJson, FolderInfoJson),
     "kernels": (KernelsJson, KernelRunsJson),
     "memory-comparison": (SnapshotComparisonJson,),
+    "collective-log-comparison": (LogComparisonJson,),
     "peaks": (PeaksJson,),
     "watch": (watch_json.WatchJson,),
     "watch-judged": (JudgedJson,),
@@ -65,6 +70,13 @@ ANSWERS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "whatif": (WhatIfJson,),
 }
 """Records by the name that `schema` has in an answer."""
+JSON_TYPES = {
+    str: "string",
+    int: "integer",
+    float: "number",
+    bool: "boolean",
+    type(None): "null",
+}
 NAMED = (AnalysisJson,)
 """What fields name as their `record` and no other field has as its type."""
 REFERENCE = "#/$defs/{name}"
@@ -83,8 +95,17 @@ LOADED_LATER = {"RankLayout": RankLayout, "RankSet": RankSet}
 def schema_of(name: str) -> dict[str, Any]:
     """The schema of an answer, with all that it refers to."""
     records = ANSWERS[name]
-    schemas, definitions = msgspec.json.schema_components((*records, *NAMED))
     types = {record.__name__: record for record in all_records(records)}
+    if name == "document":
+        # msgspec has no schema for the two kinds of values that a column may have.
+        schemas: Sequence[dict[str, Any]] = [{"$ref": REFERENCE.format(name=Document.__name__)}]
+        definitions = {
+            key: block_schema(record)
+            for key, record in types.items()
+            if record.__module__ == Document.__module__
+        }
+    else:
+        schemas, definitions = msgspec.json.schema_components((*records, *NAMED))
     complete = {
         key: described(types[key], value) if key in types else value
         for key, value in definitions.items()
@@ -98,6 +119,35 @@ def schema_of(name: str) -> dict[str, Any]:
         **top,
         "$defs": {key: complete[key] for key in sorted(used)},
     }
+
+
+def block_schema(record: type) -> dict[str, Any]:
+    """The schema of a block of a document, or of a part of one, as pages get it."""
+    left_out = OF_TEXT | ({"notes"} if record is Document else set())
+    properties = {
+        name: value_schema(hint) for name, hint in hints(record).items() if name not in left_out
+    }
+    config = getattr(record, "__struct_config__", None)
+    if config is not None and config.tag is not None:
+        properties = {str(config.tag_field): {"const": config.tag}, **properties}
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+def value_schema(hint: Any) -> dict[str, Any]:
+    """The schema of a field of a block."""
+    arguments = typing.get_args(hint)
+    if is_record(hint):
+        return {"$ref": REFERENCE.format(name=hint.__name__)}
+    if typing.get_origin(hint) is typing.Literal:
+        return {"enum": list(arguments)}
+    if typing.get_origin(hint) is tuple:
+        if arguments[-1] is Ellipsis:
+            return {"type": "array", "items": value_schema(arguments[0])}
+        members = [value_schema(argument) for argument in arguments]
+        return {"type": "array", "prefixItems": members, "items": False}
+    if arguments:
+        return {"anyOf": [value_schema(argument) for argument in arguments]}
+    return {"type": JSON_TYPES[hint]}
 
 
 def closure(top: Any, definitions: dict[str, Any]) -> set[str]:

@@ -26,6 +26,9 @@ GROUPS = {
         "operators": "Which operator takes the time, on host and device; `--group-by` for shapes "
         "and stacks",
         "graphs": "How often each graph was replayed, and where the names of its work come from",
+        "compiled": "Which operators, modules and lines a generated kernel does the work of",
+        "compiled-code": "What the code of a generated kernel is",
+        "compiled-modules": "How the device time of compiled code is spread over modules",
         "launch-sites": "Which call launched the device work; adds up to all of it",
         "modules": "Which layer of the model takes the time",
         "python": "Which Python function takes the time",

@@ -1,6 +1,7 @@
 // The compiled part of timesink as a module of Python: what it offers and how values get in and out.
 //
-// The limited API: one binary serves every Python from 3.10 on.  Arrays travel as bytes.
+// The limited API: one binary serves every Python from 3.10 on.  Columns of a
+// scanner travel as bytes, and arrays of analyses by their addresses.
 
 #define Py_LIMITED_API 0x030A0000
 #define PY_SSIZE_T_CLEAN
@@ -8,11 +9,13 @@
 
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <new>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "graph_marks.hpp"
@@ -44,19 +47,22 @@ bool text_of(PyObject* value, std::string& result) {
   return true;
 }
 
-// groups: [(name, has_arguments, [(key, type, column, rank)], [column types])]
+// groups: [(name, has_arguments, [(key, type, column, rank)], [column types], kept columns of the
+// envelope, is untimed, needs the text of its values)]
 bool read_groups(PyObject* list, Scanner& scanner) {
   for (Py_ssize_t i = 0; i < PyList_Size(list); ++i) {
     GroupPlan plan;
     const char* name = nullptr;
-    int has_arguments = 0;
+    int has_arguments = 0, is_untimed = 0, needs_text = 0;
     PyObject *keys = nullptr, *columns = nullptr;
-    if (!PyArg_ParseTuple(PyList_GetItem(list, i), "spOO", &name, &has_arguments, &keys,
-                          &columns)) {
+    if (!PyArg_ParseTuple(PyList_GetItem(list, i), "spOOIpp", &name, &has_arguments, &keys,
+                          &columns, &plan.kept, &is_untimed, &needs_text)) {
       return false;
     }
     plan.name = name;
     plan.has_arguments = has_arguments != 0;
+    plan.is_untimed = is_untimed != 0;
+    plan.needs_text = needs_text != 0;
     plan.keys.emplace_back();
     for (Py_ssize_t k = 0; k < PyList_Size(keys); ++k) {
       Key entry;
@@ -159,7 +165,7 @@ PyObject* group_result(const GroupPlan& plan, const GroupRows& rows) {
   if (columns == nullptr) return nullptr;
   for (size_t column = 0; column < plan.columns.size(); ++column) {
     PyObject* values = nullptr;
-    if (!plan.has_arguments || rows.odd || !rows.present[column]) {
+    if (!plan.has_arguments || rows.odd || !rows.has_values(column)) {
       Py_INCREF(Py_None);
       values = Py_None;
     } else if (plan.columns[column] == kInt) {
@@ -179,9 +185,58 @@ PyObject* group_result(const GroupPlan& plan, const GroupRows& rows) {
                        columns, bytes_of(rows.marked), bytes_of(rows.unknown), rows.odd ? 1 : 0);
 }
 
+PyObject* none() {
+  Py_INCREF(Py_None);
+  return Py_None;
+}
+
+// What is taken from a piece that went to the run: how many events of each phase it holds, and
+// where in its text arguments stand that are rare or that no table lists.
+PyObject* run_result(const Scanner& scanner) {
+  std::vector<int32_t> counts(scanner.vocabularies[kPhases].words().size() + 1);
+  for (const int32_t code : scanner.phase) ++counts[static_cast<size_t>(code + 1)];
+  PyObject* groups = PyList_New(0);
+  if (groups == nullptr) return nullptr;
+  for (const GroupRows& rows : scanner.rows) {
+    const bool has_rare = !rows.marked.empty() || !rows.unknown.empty();
+    PyObject* item = has_rare ? Py_BuildValue("NNNNN", bytes_of(rows.rows), bytes_of(rows.starts),
+                                              bytes_of(rows.ends), bytes_of(rows.marked),
+                                              bytes_of(rows.unknown))
+                              : none();
+    if (!give(groups, item)) {
+      Py_DECREF(groups);
+      return nullptr;
+    }
+  }
+  return Py_BuildValue("nNN", static_cast<Py_ssize_t>(scanner.phase.size()), bytes_of(counts),
+                       groups);
+}
+
+PyObject* piece_result(const Scanner& scanner) {
+  PyObject* groups = PyList_New(0);
+  if (groups == nullptr) return nullptr;
+  for (size_t group = 0; group < scanner.groups.size(); ++group) {
+    PyObject* item = scanner.rows[group].rows.empty()
+                         ? none()
+                         : group_result(scanner.groups[group], scanner.rows[group]);
+    if (!give(groups, item)) {
+      Py_DECREF(groups);
+      return nullptr;
+    }
+  }
+  return Py_BuildValue("nNNNNNNNNNN", static_cast<Py_ssize_t>(scanner.phase.size()),
+                       bytes_of(scanner.phase), bytes_of(scanner.category),
+                       bytes_of(scanner.name), bytes_of(scanner.pid), bytes_of(scanner.tid),
+                       bytes_of(scanner.ts_ns), bytes_of(scanner.dur_ns),
+                       bytes_of(scanner.ids), bytes_of(scanner.place), groups);
+}
+
+// scan(scanner, text, to the run) -> None where it is refused; else of a piece that went to the
+// run what `run_result` says, of others all columns
 PyObject* scan(PyObject*, PyObject* args) {
   PyObject *capsule = nullptr, *text = nullptr;
-  if (!PyArg_ParseTuple(args, "OO", &capsule, &text)) return nullptr;
+  int to_run = 0;
+  if (!PyArg_ParseTuple(args, "OOp", &capsule, &text, &to_run)) return nullptr;
   Scanner* scanner = scanner_of(capsule);
   if (scanner == nullptr) return nullptr;
   char* content = nullptr;
@@ -192,10 +247,13 @@ PyObject* scan(PyObject*, PyObject* args) {
     return nullptr;
   }
   scanner->busy = true;
+  bool is_in_run = false;
   enum { kDone, kRefused, kNoMemory, kTooMany } outcome = kDone;
   Py_BEGIN_ALLOW_THREADS
   try {
     scanner->scan(content, static_cast<size_t>(size));
+    is_in_run = to_run && scanner->is_even();
+    if (is_in_run) scanner->add_to_run();
   } catch (const Refused&) {
     outcome = kRefused;
   } catch (const std::bad_alloc&) {
@@ -206,30 +264,113 @@ PyObject* scan(PyObject*, PyObject* args) {
   Py_END_ALLOW_THREADS
   scanner->busy = false;
   if (outcome == kNoMemory) return PyErr_NoMemory();
-  if (outcome != kDone) {
-    Py_INCREF(Py_None);
-    return Py_None;
+  if (outcome != kDone) return none();
+  return is_in_run ? run_result(*scanner) : piece_result(*scanner);
+}
+
+template <typename T>
+PyObject* bytes_of(const Column<T>& column) {
+  return PyBytes_FromStringAndSize(reinterpret_cast<const char*>(column.data()),
+                                   static_cast<Py_ssize_t>(column.size() * sizeof(T)));
+}
+
+template <typename Narrow>
+PyObject* narrowed(const Column<int32_t>& codes) {
+  PyObject* bytes =
+      PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(codes.size() * sizeof(Narrow)));
+  if (bytes == nullptr) return nullptr;
+  char* content = PyBytes_AsString(bytes);
+  for (size_t row = 0; row < codes.size(); ++row) {
+    const Narrow code = static_cast<Narrow>(codes[row]);
+    std::memcpy(content + row * sizeof(Narrow), &code, sizeof(Narrow));
   }
-  PyObject* groups = PyList_New(0);
-  if (groups == nullptr) return nullptr;
-  for (size_t group = 0; group < scanner->groups.size(); ++group) {
-    PyObject* item = nullptr;
-    if (scanner->rows[group].rows.empty()) {
-      Py_INCREF(Py_None);
-      item = Py_None;
-    } else {
-      item = group_result(scanner->groups[group], scanner->rows[group]);
+  return bytes;
+}
+
+// Codes in as few bytes as the largest of them needs.
+PyObject* codes_of(const Column<int32_t>& codes) {
+  int32_t largest = 0;
+  for (size_t row = 0; row < codes.size(); ++row) {
+    largest = codes[row] > largest ? codes[row] : largest;
+  }
+  if (largest <= std::numeric_limits<int8_t>::max()) return narrowed<int8_t>(codes);
+  if (largest <= std::numeric_limits<int16_t>::max()) return narrowed<int16_t>(codes);
+  return bytes_of(codes);
+}
+
+// The values of a column, which is given up for them; None where there are none.
+template <typename T>
+PyObject* handed_over(Column<T>& column) {
+  if (column.empty()) return none();
+  PyObject* values;
+  if constexpr (std::is_same_v<T, int32_t>) {
+    values = codes_of(column);
+  } else {
+    values = bytes_of(column);
+  }
+  column.release();
+  return values;
+}
+
+template <typename T>
+PyObject* handed_over(Column<T>& column, size_t count, T missing) {
+  if (!column.empty()) column.fill(count, missing);
+  return handed_over(column);
+}
+
+PyObject* run_group(const GroupPlan& plan, RunGroup& group) {
+  PyObject* columns = PyList_New(0);
+  if (columns == nullptr) return nullptr;
+  for (size_t column = 0; column < plan.columns.size(); ++column) {
+    PyObject* values = nullptr;
+    switch (plan.columns[column]) {
+      case kInt: values = handed_over(group.ints[column], group.count, kNullInt); break;
+      case kFloat:
+        values = handed_over(group.floats[column], group.count,
+                             std::numeric_limits<double>::quiet_NaN());
+        break;
+      default: values = handed_over(group.codes[column], group.count, kNullCode);
     }
-    if (!give(groups, item)) {
-      Py_DECREF(groups);
+    if (!give(columns, values)) {
+      Py_DECREF(columns);
       return nullptr;
     }
   }
-  return Py_BuildValue("nNNNNNNNNNN", static_cast<Py_ssize_t>(scanner->phase.size()),
-                       bytes_of(scanner->phase), bytes_of(scanner->category),
-                       bytes_of(scanner->name), bytes_of(scanner->pid), bytes_of(scanner->tid),
-                       bytes_of(scanner->ts_ns), bytes_of(scanner->dur_ns),
-                       bytes_of(scanner->ids), bytes_of(scanner->place), groups);
+  PyObject* index = bytes_of(group.index);
+  group.index.release();
+  return Py_BuildValue("nNNNNNNNNNN", static_cast<Py_ssize_t>(group.count), index,
+                       handed_over(group.phase), handed_over(group.category),
+                       handed_over(group.name), handed_over(group.pid), handed_over(group.tid),
+                       handed_over(group.ts_ns), handed_over(group.dur_ns),
+                       handed_over(group.ids), columns);
+}
+
+// end_run(scanner) -> columns of each group over all pieces of the run, None of those without rows
+PyObject* end_run(PyObject*, PyObject* args) {
+  PyObject* capsule = nullptr;
+  if (!PyArg_ParseTuple(args, "O", &capsule)) return nullptr;
+  Scanner* scanner = scanner_of(capsule);
+  if (scanner == nullptr) return nullptr;
+  if (scanner->busy) {
+    PyErr_SetString(PyExc_RuntimeError, "a scanner reads one piece at a time");
+    return nullptr;
+  }
+  PyObject* groups = PyList_New(0);
+  if (groups == nullptr) return nullptr;
+  try {
+    for (size_t group = 0; group < scanner->run.size(); ++group) {
+      RunGroup& whole = scanner->run[group];
+      if (!give(groups, whole.count ? run_group(scanner->groups[group], whole) : none())) {
+        Py_DECREF(groups);
+        return nullptr;
+      }
+    }
+    scanner->end_run();
+  } catch (const std::bad_alloc&) {
+    Py_DECREF(groups);
+    return PyErr_NoMemory();
+  }
+  return groups;
 }
 
 // intern(scanner, vocabulary, [(text as bytes, is a number) or None]) -> codes
@@ -321,54 +462,182 @@ bool read_array(PyObject* bytes, size_t count, std::vector<T>& values) {
   return true;
 }
 
-// play(before, gap, needs, lag) -> when each node comes, as a bytearray
-PyObject* play(PyObject*, PyObject* args) {
-  PyObject *before = nullptr, *gap = nullptr, *needs = nullptr, *lag = nullptr;
-  if (!PyArg_ParseTuple(args, "SSSS", &before, &gap, &needs, &lag)) return nullptr;
-  Graph graph;
-  std::vector<double> come;
-  bool is_valid = true;
-  try {
-    const size_t count = static_cast<size_t>(PyBytes_Size(before)) / sizeof(int64_t);
-    if (!read_array(before, count, graph.before) || !read_array(gap, count, graph.gap) ||
-        !read_array(needs, count, graph.needs) || !read_array(lag, count, graph.lag)) {
-      return nullptr;
-    }
-    come.resize(count + 1);
-  } catch (const std::bad_alloc&) {
-    return PyErr_NoMemory();
-  }
-  Py_BEGIN_ALLOW_THREADS
-  is_valid = play_graph(graph, come);
-  Py_END_ALLOW_THREADS
-  if (!is_valid) {
-    PyErr_SetString(PyExc_IndexError, "a node of no graph");
-    return nullptr;
-  }
-  return PyByteArray_FromStringAndSize(
-      reinterpret_cast<const char*>(come.data()),
-      static_cast<Py_ssize_t>((come.size() - 1) * sizeof(double)));
-}
-
-// ---- the nesting of calls ------------------------------------------------------------------------
-
 template <typename T>
 PyObject* bytearray_of(const std::vector<T>& values) {
   return PyByteArray_FromStringAndSize(reinterpret_cast<const char*>(values.data()),
                                        static_cast<Py_ssize_t>(values.size() * sizeof(T)));
 }
 
-// nest(start, end, frames) -> parent, depth, crossing, self_start, as bytearrays
+// Arrays come by address and number of entries, as `runtime/native.py` gives them:
+// they are longer-lived than the call, of the type that is read here, and in one piece.
+template <typename T>
+bool read_view(PyObject* pair, View<T>& view) {
+  unsigned long long address = 0;
+  Py_ssize_t count = 0;
+  if (!PyArg_ParseTuple(pair, "Kn", &address, &count)) return false;
+  if (count < 0 || (count > 0 && address == 0)) {
+    PyErr_SetString(PyExc_ValueError, "no such array");
+    return false;
+  }
+  view.data = reinterpret_cast<T*>(static_cast<uintptr_t>(address));
+  view.count = static_cast<size_t>(count);
+  return true;
+}
+
+// (before, needs, gap, lag, point, activity, waits)
+bool read_graph(PyObject* arrays, Graph& graph) {
+  PyObject* given[7] = {};
+  if (!PyArg_ParseTuple(arrays, "OOOOOOO", &given[0], &given[1], &given[2], &given[3], &given[4],
+                        &given[5], &given[6]) ||
+      !read_view(given[0], graph.before) || !read_view(given[1], graph.needs) ||
+      !read_view(given[2], graph.gap) || !read_view(given[3], graph.lag) ||
+      !read_view(given[4], graph.point) || !read_view(given[5], graph.activity) ||
+      !read_view(given[6], graph.waits)) {
+    return false;
+  }
+  const size_t count = graph.before.count;
+  for (const size_t other : {graph.needs.count, graph.gap.count, graph.lag.count,
+                             graph.point.count, graph.activity.count, graph.waits.count}) {
+    if (other != count) {
+      PyErr_SetString(PyExc_ValueError, "arrays of one length are needed");
+      return false;
+    }
+  }
+  return true;
+}
+
+PyObject* done(bool is_valid) {
+  if (is_valid) Py_RETURN_NONE;
+  PyErr_SetString(PyExc_IndexError, "a node of no graph");
+  return nullptr;
+}
+
+// play(graph, work, length, come): when each node comes, into an array with a place more
+PyObject* play(PyObject*, PyObject* args) {
+  PyObject *arrays = nullptr, *work = nullptr, *length = nullptr, *come = nullptr;
+  Graph graph;
+  View<const double> worked, lasts;
+  View<double> moments;
+  if (!PyArg_ParseTuple(args, "OOOO", &arrays, &work, &length, &come) ||
+      !read_graph(arrays, graph) || !read_view(work, worked) || !read_view(length, lasts) ||
+      !read_view(come, moments)) {
+    return nullptr;
+  }
+  bool is_valid = true;
+  Py_BEGIN_ALLOW_THREADS
+  is_valid = play_graph(graph, worked, lasts, moments);
+  Py_END_ALLOW_THREADS
+  return done(is_valid);
+}
+
+// path(graph, work, length, come, last, nodes, by_need) -> how many nodes decided when `last` came
+PyObject* path(PyObject*, PyObject* args) {
+  PyObject *arrays = nullptr, *work = nullptr, *length = nullptr, *come = nullptr;
+  PyObject *chain = nullptr, *need = nullptr;
+  long long last = 0;
+  Graph graph;
+  View<const double> worked, lasts, moments;
+  View<int64_t> nodes;
+  View<uint8_t> by_need;
+  if (!PyArg_ParseTuple(args, "OOOOLOO", &arrays, &work, &length, &come, &last, &chain, &need) ||
+      !read_graph(arrays, graph) || !read_view(work, worked) || !read_view(length, lasts) ||
+      !read_view(come, moments) || !read_view(chain, nodes) || !read_view(need, by_need)) {
+    return nullptr;
+  }
+  int64_t found = 0;
+  Py_BEGIN_ALLOW_THREADS
+  found = decisive_path(graph, worked, lasts, moments, last, nodes, by_need);
+  Py_END_ALLOW_THREADS
+  return found < 0 ? done(false) : PyLong_FromLongLong(found);
+}
+
+// work(graph, (time, is_start, first, cost, scale), min_share, so_far): what threads had worked
+PyObject* work(PyObject*, PyObject* args) {
+  PyObject *arrays = nullptr, *so_far = nullptr;
+  PyObject* given[5] = {};
+  double min_share = 0.0;
+  Graph graph;
+  Points points;
+  View<double> worked;
+  if (!PyArg_ParseTuple(args, "O(OOOOO)dO", &arrays, &given[0], &given[1], &given[2], &given[3],
+                        &given[4], &min_share, &so_far) ||
+      !read_graph(arrays, graph) || !read_view(given[0], points.time) ||
+      !read_view(given[1], points.is_start) || !read_view(given[2], points.first) ||
+      !read_view(given[3], points.cost) || !read_view(given[4], points.scale) ||
+      !read_view(so_far, worked)) {
+    return nullptr;
+  }
+  const size_t count = points.time.count;
+  if (points.is_start.count != count || worked.count != count ||
+      (points.cost.count && points.cost.count != count) ||
+      (points.scale.count && points.scale.count != count)) {
+    PyErr_SetString(PyExc_ValueError, "arrays of one length are needed");
+    return nullptr;
+  }
+  bool is_valid = true, has_memory = true;
+  Py_BEGIN_ALLOW_THREADS
+  try {
+    is_valid = work_of_points(graph, points, min_share, worked);
+  } catch (const std::bad_alloc&) {
+    has_memory = false;
+  }
+  Py_END_ALLOW_THREADS
+  return has_memory ? done(is_valid) : PyErr_NoMemory();
+}
+
+// ---- the nesting of calls ------------------------------------------------------------------------
+
+// nest(thread, start, end, frames, parent, depth, self_start, size, crossing)
 PyObject* nest(PyObject*, PyObject* args) {
-  PyObject *start = nullptr, *end = nullptr, *frames = nullptr;
-  if (!PyArg_ParseTuple(args, "SSS", &start, &end, &frames)) return nullptr;
+  PyObject* given[9] = {};
   Calls calls;
   Nested nested;
+  if (!PyArg_ParseTuple(args, "OOOOOOOOO", &given[0], &given[1], &given[2], &given[3], &given[4],
+                        &given[5], &given[6], &given[7], &given[8]) ||
+      !read_view(given[0], calls.thread) || !read_view(given[1], calls.start) ||
+      !read_view(given[2], calls.end) || !read_view(given[3], calls.frames) ||
+      !read_view(given[4], nested.parent) || !read_view(given[5], nested.depth) ||
+      !read_view(given[6], nested.self_start) || !read_view(given[7], nested.size) ||
+      !read_view(given[8], nested.crossing)) {
+    return nullptr;
+  }
+  const size_t count = calls.start.count;
+  for (const size_t other :
+       {calls.thread.count, calls.end.count, calls.frames.count, nested.parent.count,
+        nested.depth.count, nested.self_start.count, nested.size.count, nested.crossing.count}) {
+    if (other != count) {
+      PyErr_SetString(PyExc_ValueError, "arrays of one length are needed");
+      return nullptr;
+    }
+  }
+  bool has_memory = true;
+  Py_BEGIN_ALLOW_THREADS
+  try {
+    nest_calls(calls, nested);
+  } catch (const std::bad_alloc&) {
+    has_memory = false;
+  }
+  Py_END_ALLOW_THREADS
+  if (!has_memory) return PyErr_NoMemory();
+  Py_RETURN_NONE;
+}
+
+// crossed(lane, start, end) -> a byte for each interval, as a bytearray
+PyObject* crossed(PyObject*, PyObject* args) {
+  PyObject *lane = nullptr, *start = nullptr, *end = nullptr;
+  if (!PyArg_ParseTuple(args, "SSS", &lane, &start, &end)) return nullptr;
+  std::vector<int32_t> lanes;
+  std::vector<int64_t> starts, ends;
+  std::vector<uint8_t> flags;
   bool has_memory = true;
   try {
-    const size_t count = static_cast<size_t>(PyBytes_Size(frames));
-    if (!read_array(start, count, calls.start) || !read_array(end, count, calls.end) ||
-        !read_array(frames, count, calls.frames)) {
+    const size_t count = static_cast<size_t>(PyBytes_Size(lane)) / sizeof(int32_t);
+    if (count > std::numeric_limits<uint32_t>::max()) {
+      PyErr_SetString(PyExc_ValueError, "too many intervals");
+      return nullptr;
+    }
+    if (!read_array(lane, count, lanes) || !read_array(start, count, starts) ||
+        !read_array(end, count, ends)) {
       return nullptr;
     }
   } catch (const std::bad_alloc&) {
@@ -376,25 +645,39 @@ PyObject* nest(PyObject*, PyObject* args) {
   }
   Py_BEGIN_ALLOW_THREADS
   try {
-    nested = nest_calls(calls);
+    flags = find_crossed(lanes, starts, ends);
   } catch (const std::bad_alloc&) {
     has_memory = false;
   }
   Py_END_ALLOW_THREADS
-  if (!has_memory) return PyErr_NoMemory();
-  return Py_BuildValue("NNNN", bytearray_of(nested.parent), bytearray_of(nested.depth),
-                       bytearray_of(nested.crossing), bytearray_of(nested.self_start));
+  return has_memory ? bytearray_of(flags) : PyErr_NoMemory();
 }
+
+}  // namespace
+
+// ---- memory snapshots ----------------------------------------------------------------------------
+
+#include "snapshot_binding.hpp"
+
+namespace {
 
 // ---- the module ----------------------------------------------------------------------------------
 
 PyMethodDef methods[] = {
     {"make", make, METH_VARARGS, "A scanner for groups of events, their arguments and places."},
     {"scan", scan, METH_VARARGS, "Columns of a piece of the event list; None where it is unusual."},
+    {"end_run", end_run, METH_VARARGS, "Columns of the pieces since the last run ended."},
     {"intern", intern, METH_VARARGS, "Codes of texts in a vocabulary."},
     {"words", words, METH_VARARGS, "The words of a vocabulary from a code on."},
     {"play", play, METH_VARARGS, "When each node of a graph comes."},
-    {"nest", nest, METH_VARARGS, "How calls of a thread lie in one another."},
+    {"path", path, METH_VARARGS, "Which nodes decided when one came."},
+    {"work", work, METH_VARARGS, "What the threads of a graph had worked so far, by point."},
+    {"nest", nest, METH_VARARGS, "How calls lie in one another, thread by thread."},
+    {"snapshot_reader", snapshot_reader, METH_VARARGS, "A reader of one memory snapshot."},
+    {"snapshot_feed", snapshot_feed, METH_VARARGS, "Go on with further bytes; whether it ended."},
+    {"plain_result", plain_result, METH_VARARGS, "The value of a pickle of plain values."},
+    {"snapshot_result", snapshot_result, METH_VARARGS, "What a snapshot holds, as columns."},
+    {"crossed", crossed, METH_VARARGS, "Which intervals of a lane another one crosses."},
     {nullptr, nullptr, 0, nullptr},
 };
 

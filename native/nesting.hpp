@@ -1,6 +1,6 @@
-// Calls of a thread that cross, nested call by call.
+// Calls of threads nested call by call, those that cross as well.
 //
-// The oracle is `walk_by_loop` in `analyses/forest.py`.
+// The oracles are `nest_in_order` and `walk_by_loop` in `model/nested_calls.py`.
 
 #pragma once
 
@@ -9,27 +9,25 @@
 #include <cstdint>
 #include <vector>
 
+#include "views.hpp"
+
 namespace timesink {
 
 struct Calls {
-  std::vector<int64_t> start, end;
-  std::vector<uint8_t> frames;  // what stays a caller of what outlasts it
+  View<const int64_t> thread, start, end;  // of one thread after those of another
+  View<const uint8_t> frames;              // what stays a caller of what outlasts it
 };
 
 struct Nested {
-  std::vector<int64_t> parent, depth, self_start;
-  std::vector<uint8_t> crossing;
+  View<int64_t> parent, depth, self_start, size;
+  View<uint8_t> crossing;
 };
 
-inline Nested nest_calls(const Calls& calls) {
-  const size_t count = calls.start.size();
-  Nested nested;
-  nested.parent.resize(count);
-  nested.depth.resize(count);
-  nested.self_start.resize(count);
-  nested.crossing.resize(count);
+inline void nest_calls(const Calls& calls, const Nested& nested) {
+  const size_t count = calls.start.count;
   std::vector<size_t> open;
   for (size_t call = 0; call < count; ++call) {
+    if (call && calls.thread[call] != calls.thread[call - 1]) open.clear();
     int64_t self_start = calls.start[call];
     bool crosses = false;
     while (!open.empty()) {
@@ -49,7 +47,52 @@ inline Nested nest_calls(const Calls& calls) {
     nested.self_start[call] = self_start;
     open.push_back(call);
   }
-  return nested;
+  // Callees come after their callers.
+  std::fill(nested.size.data, nested.size.data + count, 1);
+  for (size_t call = count; call-- > 0;) {
+    const int64_t caller = nested.parent[call];
+    if (caller >= 0) nested.size[static_cast<size_t>(caller)] += nested.size[call];
+  }
+}
+
+// Which intervals have another one of their lane start inside them and end after them.
+//
+// The oracle is `partially_overlapping` in `model/intervals.py`.
+inline std::vector<uint8_t> find_crossed(const std::vector<int32_t>& lane,
+                                         const std::vector<int64_t>& start,
+                                         const std::vector<int64_t>& end) {
+  const size_t count = lane.size();
+  std::vector<uint8_t> crossed(count);
+  std::vector<uint32_t> order(count);
+  for (size_t row = 0; row < count; ++row) order[row] = static_cast<uint32_t>(row);
+  // Of those that start together the longest comes first: it holds the others.
+  const auto is_before = [&](uint32_t a, uint32_t b) {
+    if (lane[a] != lane[b]) return lane[a] < lane[b];
+    if (start[a] != start[b]) return start[a] < start[b];
+    return end[a] > end[b];
+  };
+  if (!std::is_sorted(order.begin(), order.end(), is_before)) {
+    std::sort(order.begin(), order.end(), is_before);
+  }
+  // Those that are open, the one that ends first on top: nearly always the last that began.
+  const auto ends_later = [&](uint32_t a, uint32_t b) { return end[a] > end[b]; };
+  std::vector<uint32_t> open;
+  const auto close = [&] {
+    std::pop_heap(open.begin(), open.end(), ends_later);
+    open.pop_back();
+  };
+  for (size_t place = 0; place < count; ++place) {
+    const uint32_t row = order[place];
+    if (place && lane[row] != lane[order[place - 1]]) open.clear();
+    while (!open.empty() && end[open.front()] <= start[row]) close();
+    while (!open.empty() && end[open.front()] < end[row]) {
+      crossed[open.front()] = 1;  // once is enough: nobody asks how often
+      close();
+    }
+    open.push_back(row);
+    std::push_heap(open.begin(), open.end(), ends_later);
+  }
+  return crossed;
 }
 
 }  // namespace timesink

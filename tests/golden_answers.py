@@ -28,6 +28,7 @@ import timesink
 from builders import to_bytes
 from collective_logs import entry, write_dumps
 from compared_runs import cycle_tables, write_timeline
+from compiled_runs import RUNS as COMPILED
 from golden_causes import CAUSES, programs_text, verdicts_text
 from golden_runs import COMMUNICATION, DEVICE, IDLE, ROOFS, Runs
 from memory_snapshots import ATTENTION, Allocator, train, write_snapshot
@@ -241,6 +242,7 @@ TEXTS: Mapping[str, Callable[[], str]] = {
     "causes-program": programs_text,
     "verdicts": verdicts_text,
     "findings-idle": lambda: findings_text(IDLE),
+    "findings-compiled": lambda: findings_text(COMPILED),
     "findings-communication": lambda: findings_text(COMMUNICATION),
     "findings-device": lambda: findings_text(DEVICE),
     "findings-roofs": lambda: findings_text(ROOFS),

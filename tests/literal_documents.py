@@ -8,6 +8,7 @@ from timesink.output.blocks import (
     Block,
     CauseCard,
     Causes,
+    Code,
     Curve,
     Curves,
     Detail,
@@ -123,6 +124,7 @@ TREE = Tree(
     3,
 )
 OTHER_BLOCKS: tuple[Block, ...] = (
+    Code("triton_poi_fused_add_0: 2.00 ms", ("def triton_(x):", "    <b>pass</b>"), "Cut."),
     Facts((("device", "NVIDIA H200"),)),
     Tiles((Tile("Step", 1e6, "time_ns"), Tile("Occupancy", None, "share"))),
     Stacks("Steps", "time_ns", ("3", "4"), (StackPart("kernel", "kernels", (1e6, 2e6)),)),

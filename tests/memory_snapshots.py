@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import random
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+import polars as pl
+
+from timesink.errors import TimesinkError
+from timesink.formats.readers import read_trace
+from timesink.runtime.native import NATIVE_VARIABLE
 
 Frame = dict[str, Any]
 Snapshot = dict[str, Any]
@@ -204,3 +213,61 @@ def train(steps: int = 4, *, leak: int = 0, batch: int = 1, fails: bool = False)
 def write_snapshot(path: Path, snapshot: Snapshot, protocol: int = 4) -> Path:
     path.write_bytes(pickle.dumps(snapshot, protocol))
     return path
+
+
+_INSTRUCTIONS = b"h}](\x94uesaNKMJ\x8aG\x8c\x85\x86\x87t)jX."
+
+
+def snapshots() -> list[bytes]:
+    """Small snapshots, of all sorts that there are."""
+    named = train(3).snapshot()
+    for number, event in enumerate(named["device_traces"][0]):
+        event["frames"] = [
+            *event["frames"],
+            {"name": "\u00fcn\u00ef" * 200, "filename": "\u65e5.py", "line": number % 3},
+        ]
+        if not number % 5:
+            event["user_metadata"] = f"note {number % 3}"
+    mark = {"name": "ProfilerStep#1", "device": 0, "time_us": 5, "stage": "START"}
+    named["external_annotations"] = [mark]
+    plain = train(4).snapshot()
+    values = [plain, train(4, fails=True).snapshot(), train(3, leak=5000).snapshot(keep=50)]
+    values += [train(2).snapshot(old=True), named]
+    return [*(pickle.dumps(value, 4) for value in values), pickle.dumps(plain, 5)]
+
+
+def mutants(count: int, seed: int) -> Iterator[bytes]:
+    """Snapshots as they are, then with bytes changed, lost and added."""
+    draw, bases = random.Random(seed), snapshots()  # noqa: S311 - the same in every run
+    yield from bases
+    for number in range(count - len(bases)):
+        data = bytearray(bases[number % len(bases)])
+        for _ in range(draw.randint(1, 4)):
+            place, sort = draw.randrange(len(data)), draw.random()
+            if sort < 0.6:
+                data[place] = draw.choice([draw.randrange(256), *_INSTRUCTIONS])
+            elif sort < 0.75:
+                del data[place : place + draw.randint(1, 4)]
+            elif sort < 0.95:
+                data[place:place] = data[place : place + draw.randint(1, 6)]
+            else:
+                del data[max(place, 2) :]
+        yield bytes(data)
+
+
+def answer_of(path: Path, *, is_native: bool) -> Any:
+    """What one of the readers makes of a file."""
+    before = os.environ.get(NATIVE_VARIABLE, "1")
+    os.environ[NATIVE_VARIABLE] = "1" if is_native else "0"
+    try:
+        trace = read_trace(path)
+    except TimesinkError as error:
+        return str(error)
+    finally:
+        os.environ[NATIVE_VARIABLE] = before
+    texts = pl.col(pl.Categorical).cast(pl.String)
+    tables = [
+        trace.lazy(name).with_columns(texts).collect().to_dicts()
+        for name in ("memory", "memory_blocks", "memory_segments")
+    ]
+    return tables, trace.metadata, sorted(map(str, trace.health))

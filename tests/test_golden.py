@@ -15,8 +15,6 @@ NOT_PROVOKED = {
     "run": {
         # A rule of its own says so, and this never stands alone.
         "low-utilisation-communication-bound",
-        # Only captures that a recorder saw fail: tests/rules/test_graph_rules.py.
-        "graph-capture-failed",
         # Its recording is in tests/answers/test_stragglers.py.
         "odd-rank",
     },

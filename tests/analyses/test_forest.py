@@ -19,9 +19,8 @@ from timesink.analyses.forest import (
     call_forest,
     chains,
     nest_calls,
-    walk,
 )
-from timesink.model.nested_calls import walk_by_loop
+from timesink.model.nested_calls import nest_in_order, subtree_sizes
 from timesink.model.trace import Trace
 from timesink.runtime.native import native_module
 
@@ -241,16 +240,19 @@ def test_numbers_of_threads_need_not_follow_one_another():
     assert nesting.parent.tolist()[2:] == [-1, 2]
 
 
-CALLS = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 12), st.booleans()), max_size=40)
+CALLS = st.lists(
+    st.tuples(st.integers(0, 2), st.integers(0, 30), st.integers(0, 12), st.booleans()), max_size=40
+)
 
 
 @pytest.mark.skipif(native_module() is None, reason="built without a compiler")
 @given(CALLS)
-def test_compiled_nesting_is_that_of_the_loop(calls):
-    ordered = sorted(calls, key=lambda call: (call[0], -call[1]))
-    start = np.array([begin for begin, _, _ in ordered], np.int64)
-    end = start + np.array([length for _, length, _ in ordered], np.int64)
-    frames = np.array([is_frame for _, _, is_frame in ordered], np.bool_)
-    compiled, looped = walk(start, end, frames), walk_by_loop(start, end, frames)
+def test_compiled_nesting_is_that_of_arrays_and_the_loop(calls):
+    ordered = sorted(calls, key=lambda call: (call[0], call[1], -call[2]))
+    thread, start, length = (np.array([call[at] for call in ordered], np.int64) for at in range(3))
+    frames = np.array([call[3] for call in ordered], np.bool_)
+    compiled = nest_calls(thread, start, start + length, frames)
+    plain = nest_in_order(thread, start, start + length, frames)
     for name in ("parent", "depth", "crossing", "self_start"):
-        assert np.array_equal(getattr(compiled, name), getattr(looped, name)), name
+        assert np.array_equal(getattr(compiled, name), getattr(plain, name)), name
+    assert np.array_equal(compiled.size, subtree_sizes(plain.depth, plain.parent))

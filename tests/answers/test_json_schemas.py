@@ -11,13 +11,17 @@ from typing import Any
 import pytest
 
 import timesink
+from timesink.answers.analysis.document import analysis_document
 from timesink.answers.comparison.baselines import baseline_values
+from timesink.answers.comparison.document import comparison_document
 from timesink.answers.info_report import describe_input
 from timesink.answers.kernels.kernels_json import KernelRunsJson
 from timesink.answers.peaks import known_peaks, peaks_dict
 from timesink.comparison.gate.baseline_store import save_baseline
 from timesink.comparison.gate.history_rows import add_runs
 from timesink.formats.small_files import plain_values
+from timesink.output.blocks import Document
+from timesink.output.json import to_json
 from timesink.sources.discovery import input_of
 
 jsonschema = pytest.importorskip("jsonschema")
@@ -46,6 +50,11 @@ def saved_values(store: Path) -> dict[str, Any]:
     return baseline_values(save_baseline("main", SAMPLE, store))
 
 
+def pages(document: Document) -> dict[str, Any]:
+    """A document as pages get it."""
+    return dict(json.loads(to_json(document)))
+
+
 ANSWERS: dict[str, Callable[[Path], dict[str, Any]]] = {
     "info": lambda _: describe_input(input_of(SAMPLE)).to_dict(),
     "info of a folder": lambda _: describe_input(input_of(SAMPLE.parent)).to_dict(),
@@ -64,6 +73,8 @@ ANSWERS: dict[str, Callable[[Path], dict[str, Any]]] = {
     "peaks": lambda _: peaks_dict(known_peaks()),
     "history": history_values,
     "baseline": saved_values,
+    "document": lambda _: pages(analysis_document(timesink.analyze(SAMPLE))),
+    "document of a comparison": lambda _: pages(comparison_document(timesink.compare(OLD, NEW))),
 }
 
 

@@ -9,13 +9,14 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import timesink
 from compared import frame, pair_of, two_runs
-from timesink.answers.comparison.published_tables import (
-    PUBLISHED,
-    pair_table,
-    table_csv,
-)
+from timesink.answers.comparison.pair_tables import pair_table, table_csv
+from timesink.answers.comparison.published_tables import PUBLISHED
+from timesink.answers.views import COMPARED_VIEWS
+from timesink.cli.compare import VIEWS
 from timesink.comparison.results import FAMILIES, ROWS, TIMES
+from timesink.errors import NotFoundError, UsageError
 
 GOLDEN = (
     ("SGLang_gpu_instability_pid944615_strict", ("normal", "abnormal")),
@@ -108,3 +109,16 @@ def test_text_csv_and_json_of_a_pair_come_from_one_table(name: str) -> None:
     assert (block.id, block.rows) == (name, min(1, table.frame.height))
     assert table.block(id_="other").id == "other"
     assert all(column.title for column in block.columns)
+
+
+def test_every_table_of_a_comparison_has_a_name_and_rows_of_all_pairs() -> None:
+    same = timesink.compare(timesink.sample(), timesink.sample())
+    heights = {name: same.table(name).height for name in COMPARED_VIEWS}
+    assert (heights["kinds"], heights["edits"], heights["counters"]) == (1, 0, 0)
+    assert heights["times"] == same.pair.times.height
+    assert "place" in same.table("edits").columns
+    with pytest.raises(NotFoundError, match="shapes were not recorded"):
+        timesink.compare(*timesink.sample_runs()).table("operators")
+    with pytest.raises(UsageError, match="no table 'nothing'"):
+        same.table("nothing")
+    assert set(VIEWS) == set(COMPARED_VIEWS)

@@ -98,9 +98,23 @@ def test_budgets_hold_peaks(run, base: Path, larger: Path, tmp_path: Path):
 
 def test_a_snapshot_is_compared_with_another_one(decline, base: Path, larger: Path):
     message, _ = decline("compare", base, Path(__file__), code=2)
-    assert "one other snapshot" in message
+    assert "one other memory snapshot" in message
     message, _ = decline("compare", base, larger, "--view", "program", code=2)
-    assert "not for memory snapshots" in message
+    assert "not for a memory snapshot" in message
+
+
+def test_a_baseline_holds_a_snapshot(run, decline, base: Path, larger: Path, tmp_path: Path):
+    store = ("--store", tmp_path)
+    assert "memory snapshot, peak on GPU0" in run("baseline", "save", "main", base, *store).out
+    assert run("gate", "@main", larger, "--fail-on", "5%", *store).code == 3
+    answers = [
+        run("compare", side, larger, "--format", "json", *store).json for side in (base, "@main")
+    ]
+    assert answers[0]["changes"] == answers[1]["changes"]
+    assert answers[0]["peaks"] == answers[1]["peaks"]
+    assert "memory snapshot" in run("baseline", "list", *store).out
+    assert 'peak_memory = "10%"' in run("baseline", "budgets", "@main", *store).out
+    decline("baseline", "add", "main", base, *store, code=2)
 
 
 @pytest.mark.parametrize("form", ["collapsed", "speedscope"])

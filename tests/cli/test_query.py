@@ -142,3 +142,20 @@ def test_whole_numbers_can_be_copied(run):
     """No blanks between digits, as text and as Markdown."""
     sql = "select 1794703861110197903 as ts_ns, 12345.0 as x from steps limit 1"
     assert "1794703861110197903" in run("query", timesink.sample(), sql).out
+
+
+def test_what_changed_between_two_runs(run):
+    base, new = timesink.sample_runs()
+    sql = "select short_name, delta_ns from times order by abs(delta_ns) desc limit 1"
+    (row,) = run("query", base, sql, "--against", new, "--format", "json").json
+    assert row["short_name"] == "aten::_cudnn_attention_forward"
+    times = timesink.compare(base, new).table("times")
+    assert row["delta_ns"] == pytest.approx(times["delta_ns"].max())
+
+
+def test_a_column_that_a_table_of_a_comparison_lacks(run):
+    base, new = timesink.sample_runs()
+    result = run("query", base, "select nothing from times", "--against", new)
+    assert (result.code, "columns of times: function, short_name" in result.err) == (1, True)
+    result = run("query", base, "select * from edits", "--against", new)
+    assert (result.code, "compare recordings with a timeline" in result.err) == (1, True)

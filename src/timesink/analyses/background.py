@@ -17,6 +17,7 @@ from timesink.analyses.columns import (
     host_lanes,
     host_names,
     memoize_per_trace,
+    memoize_structure,
     start_and_end,
 )
 from timesink.analyses.forest import is_python_region, nest_calls
@@ -44,7 +45,7 @@ _NEAR_SHARE = 0.2
 """A thread that is waited for does something new in this last part of the wait: it hands over."""
 
 
-@memoize_per_trace
+@memoize_structure
 def background_calls(trace: Trace) -> Flags:
     """Which rows of `trace.host` belong to background threads."""
     lane, lanes = host_lanes(trace)
@@ -101,7 +102,7 @@ class _BusyThread(msgspec.Struct, frozen=True, eq=False):
     busy_end: Ints
 
 
-@memoize_per_trace
+@memoize_structure
 def _calls_by_lane(trace: Trace) -> tuple[Ints, Ints]:
     """Rows of all calls, those of a thread together, and where each thread begins among them."""
     lane, lanes = host_lanes(trace)
@@ -115,7 +116,7 @@ def _calls_of(trace: Trace, place: int) -> Ints:
     return rows[begins[place] : begins[place + 1]]
 
 
-@memoize_per_trace
+@memoize_structure
 def _waiting_calls(trace: Trace) -> Flags:
     return host_names(trace).matching(names.is_waiting_call)
 
@@ -142,7 +143,7 @@ def _busy_thread(trace: Trace, place: int) -> _BusyThread:
     return _BusyThread(time, time[first], time[first + 1])
 
 
-@memoize_per_trace
+@memoize_structure
 def _runtime_calls(trace: Trace) -> Flags:
     return host_kinds(trace).among(*LAUNCH_KINDS)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from threading import Lock
 from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 import msgspec
 import numpy as np
@@ -63,6 +63,27 @@ def memoize_per_trace(
         return answer
 
     return remembered
+
+
+@memoize_per_trace
+def recording_of(timeline: Trace) -> ref[Trace]:
+    """How to get at the recording that a timeline was moved from; it is one itself by default."""
+    return ref(timeline)
+
+
+def memoize_structure(analysis: Callable[[Trace], Result]) -> Callable[[Trace], Result]:
+    """The same for what does not depend on a clock: found once, for a recording.
+
+    A timeline that was moved from a recording has its rows, in its order and with its texts, and
+    calls that lie in one another as theirs do.
+    """
+    remembered = memoize_per_trace(analysis)
+
+    @wraps(remembered)
+    def shared(trace: Trace) -> Result:
+        return remembered(recording_of(trace)() or trace)
+
+    return shared
 
 
 # Tests on text columns, made once per distinct text instead of once per row.
@@ -151,7 +172,7 @@ def device_columns(trace: Trace) -> pl.DataFrame:
     return trace.lazy("device").select(*_EVENT, "device", "stream").collect(engine="in-memory")
 
 
-@memoize_per_trace
+@memoize_structure
 def host_copies(trace: Trace) -> Flags:
     """Which rows of `trace.device` copy something from or to the host."""
     column = trace.lazy("device").select("kind", "copy_direction").collect(engine="in-memory")
@@ -159,13 +180,13 @@ def host_copies(trace: Trace) -> Flags:
     return np.asarray((of_host & (column["kind"] == "memcpy")).fill_null(value=False).to_numpy())
 
 
-@memoize_per_trace
+@memoize_structure
 def host_kinds(trace: Trace) -> Texts:
     """Kinds of the host events, in the numbers of `HOST_KINDS`."""
     return Texts(host_columns(trace)["kind"].to_physical().to_numpy().astype(np.int64), HOST_KINDS)
 
 
-@memoize_per_trace
+@memoize_structure
 def device_kinds(trace: Trace) -> Texts:
     """Kinds of the device events, in the numbers of `DEVICE_KINDS`."""
     return Texts(
@@ -189,14 +210,14 @@ def numbers(column: pl.Series) -> Ints:
     return (column.fill_null(0) if column.null_count() else column).to_numpy()
 
 
-@memoize_per_trace
+@memoize_structure
 def host_names(trace: Trace) -> Texts:
     """Names of the host events; absent ones are empty."""
     codes, texts = encode(host_columns(trace)["name"])
     return Texts(codes, [text or "" for text in texts])
 
 
-@memoize_per_trace
+@memoize_structure
 def host_lanes(trace: Trace) -> tuple[Codes, list[tuple[str, str]]]:
     """A number per host event for its process and thread, and what each number stands for."""
     return lane_codes(host_columns(trace))
@@ -215,7 +236,7 @@ def lane_codes(events: pl.DataFrame) -> tuple[Codes, list[tuple[str, str]]]:
     return (np.cumsum(seen) - 1)[joint], [(pids[p] or "", tids[t] or "") for p, t in lanes]
 
 
-@memoize_per_trace
+@memoize_structure
 def device_names(trace: Trace) -> Texts:
     """Names of the device events; absent ones are empty."""
     codes, texts = encode(device_columns(trace)["name"])
@@ -225,7 +246,7 @@ def device_names(trace: Trace) -> Texts:
 UNKNOWN_DEVICE = -1
 
 
-@memoize_per_trace
+@memoize_structure
 def device_numbers(trace: Trace) -> Ints:
     """The device of each row of `trace.device`; -1 where nothing tells.
 

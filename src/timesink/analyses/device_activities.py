@@ -15,6 +15,7 @@ from timesink.analyses.columns import (
     host_lanes,
     host_names,
     memoize_per_trace,
+    memoize_structure,
     start_and_end,
     values_at,
 )
@@ -65,16 +66,12 @@ class Activities(msgspec.Struct, frozen=True, eq=False):
 @memoize_per_trace
 def device_activities(trace: Trace) -> Activities:
     """Where and when the devices worked, and which calls made them."""
-    columns = device_columns(trace)
-    row = np.flatnonzero(columns["kind"].is_in(BUSY_KINDS).to_numpy())
-    start, end = start_and_end(columns, row)
-    device = device_numbers(trace)[row]
-    lane, lanes = _lanes(device, columns["stream"][row])
-    call = link_launches(trace).call_row[row]
+    row, device, lane, lanes, call, origin = _rows_of_work(trace)
+    start, end = start_and_end(device_columns(trace), row)
     call_start, call_end = start.copy(), start.copy()
     launched = np.flatnonzero(call != NO_CALL)
     call_start[launched], call_end[launched] = start_and_end(host_columns(trace), call[launched])
-    origin, origin_start, origin_end = origin_rows(trace)[row], call_start, call_end
+    origin_start, origin_end = call_start, call_end
     named = np.flatnonzero((origin != NO_CALL) & (call == NO_CALL))
     if len(named):
         origin_start, origin_end = call_start.copy(), call_end.copy()
@@ -84,6 +81,16 @@ def device_activities(trace: Trace) -> Activities:
     return Activities(
         row, device, lane, start, end, *calls, origin, origin_start, origin_end, lanes
     )
+
+
+@memoize_structure
+def _rows_of_work(trace: Trace) -> tuple[Ints, Ints, Ints, pl.DataFrame, Ints, Ints]:
+    """Rows of what devices did, and what no clock changes: device, lane, lanes, call, origin."""
+    columns = device_columns(trace)
+    row = np.flatnonzero(columns["kind"].is_in(BUSY_KINDS).to_numpy())
+    device = device_numbers(trace)[row]
+    lane, lanes = _lanes(device, columns["stream"][row])
+    return row, device, lane, lanes, link_launches(trace).call_row[row], origin_rows(trace)[row]
 
 
 def _lanes(device: Ints, stream: pl.Series) -> tuple[Ints, pl.DataFrame]:
@@ -165,7 +172,7 @@ def busy_by(group: Ints, start: Ints, end: Ints, groups: int) -> Ints:
     return spans_by(group, start, end, groups) - sums_by(group[gaps.after], gaps.length, groups)
 
 
-@memoize_per_trace
+@memoize_structure
 def has_device_work(trace: Trace) -> bool:
     """Whether a kernel, copy, memset or collective ran; annotations and ranges are no work."""
     return bool(device_columns(trace)["kind"].is_in(BUSY_KINDS).any())

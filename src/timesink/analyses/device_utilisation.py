@@ -15,6 +15,7 @@ from timesink.analyses.columns import (
     event_ranges,
     host_columns,
     memoize_per_trace,
+    memoize_structure,
     start_and_end,
 )
 from timesink.analyses.device_activities import device_activities
@@ -220,7 +221,7 @@ COMPUTATION, COMMUNICATION, MEMORY = range(3)
 CLASS_NAMES = ("computation", "communication", "memory")
 
 
-@memoize_per_trace
+@memoize_structure
 def activity_classes(trace: Trace) -> NDArray[np.int8]:
     """For each row of `trace.device`: whether it computes, communicates or moves memory.
 

@@ -33,7 +33,7 @@ from timesink.analyses.names import device_word
 from timesink.analyses.steps import cut_steps, find_steps, role_ranges
 from timesink.analyses.thresholds import FitnessLimits
 from timesink.model import intervals, units
-from timesink.model.arrays import grouped_cummax, run_starts
+from timesink.model.arrays import grouped_cummax, is_among, run_starts
 from timesink.model.diagnosis import PLAIN
 from timesink.model.fitness import (
     COMPARISON,
@@ -267,7 +267,7 @@ def _kernel_launches(trace: Trace) -> tuple[Ints, Flags, Flags]:
     if not len(rows) or (len(_device_work(trace).row) and not (work_ids > 0).any()):
         nothing = np.zeros(0, dtype=np.bool_)
         return rows[:0], nothing, nothing
-    start, is_lost = host["ts_ns"].to_numpy(), ~np.isin(call_ids[rows], work_ids)
+    start, is_lost = host["ts_ns"].to_numpy(), ~is_among(call_ids[rows], work_ids)
     begins, ends = (
         np.sort(start[_rows_named(trace, calls, test)]) for test in (begins_capture, ends_capture)
     )
@@ -281,7 +281,7 @@ def _rows_named(trace: Trace, rows: Ints, test: Callable[[str], bool]) -> Ints:
     named = host_names(trace)
     codes = named.codes[rows]
     passed = np.array([code for code in np.unique(codes).tolist() if test(named.texts[code])])
-    return rows[np.isin(codes, passed)]
+    return rows[is_among(codes, passed)]
 
 
 def _outermost(trace: Trace, rows: Ints) -> Ints:

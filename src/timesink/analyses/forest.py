@@ -6,7 +6,7 @@ Calls are in pre-order, so every subtree is one stretch: subtree sums and post-o
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -24,6 +24,7 @@ from timesink.analyses.columns import (
     host_names,
     lane_codes,
     memoize_per_trace,
+    recording_of,
     start_and_end,
     values_at,
 )
@@ -39,11 +40,10 @@ from timesink.model.nested_calls import (
     nesting_times,
     pre_order,
     subtree_sizes,
-    walk_by_loop,
 )
 from timesink.model.schema import CAPTURED_KINDS, HOST_KINDS
 from timesink.model.trace import Trace
-from timesink.runtime.native import is_native, native_module
+from timesink.runtime.native import array_view, is_native, native_module
 
 
 def children_of(node: int, parent: Nodes, size: Ints) -> Nodes:
@@ -74,24 +74,22 @@ def outermost(nodes: Nodes, group: Ints, size: Ints) -> Ints:
 
 
 def nest_calls(thread: Ints, start: Ints, end: Ints, frames: Flags | None = None) -> Nesting:
-    """Nest calls that are in pre-order, by compiled code where there is any."""
-    return nest_in_order(thread, start, end, frames, walk)
+    """Nest calls that are in pre-order, thread by thread; by compiled code where there is any.
 
-
-def walk(start: Ints, end: Ints, frames: Flags) -> Nesting:
-    """Nest one thread whose calls cross, see :func:`timesink.model.nested_calls.walk_by_loop`."""
+    `frames` stay callers of what outlasts them.
+    """
     if not is_native():
-        return walk_by_loop(start, end, frames)
-    times = (np.asarray(moments, np.int64).tobytes() for moments in (start, end))
-    parent, depth, crossing, self_start = native_module().nest(
-        *times, np.asarray(frames, np.bool_).tobytes()
-    )
-    return Nesting(
-        np.frombuffer(parent, np.int64),
-        np.frombuffer(depth, np.int64),
-        np.frombuffer(crossing, np.bool_),
-        np.frombuffer(self_start, np.int64),
-    )
+        return nest_in_order(thread, start, end, frames)
+    count = len(start)
+    inputs = [np.ascontiguousarray(column, np.int64) for column in (thread, start, end)]
+    flags = np.zeros(count, np.bool_) if frames is None else np.ascontiguousarray(frames)
+    parent, depth, self_start, size = (np.empty(count, np.int64) for _ in range(4))
+    crossing = np.empty(count, np.bool_)
+    views = [array_view(array, np.int64) for array in inputs]
+    results = [array_view(array, np.int64) for array in (parent, depth, self_start, size)]
+    of_flags, of_crossing = array_view(flags, np.bool_), array_view(crossing, np.bool_)
+    native_module().nest(*views, of_flags, *results, of_crossing)
+    return Nesting(parent, depth, crossing, self_start, size)
 
 
 _END_OF_TIME = np.iinfo(np.int64).max
@@ -131,6 +129,11 @@ class NestedCalls:
     def size(self) -> Ints:
         """How many calls a subtree has, the call itself included."""
         return subtree_sizes(self.depth, self.parent)
+
+    def remember_size(self, size: Ints | None) -> None:
+        """Keep what was counted already."""
+        if size is not None:
+            self.__dict__["size"] = size
 
     def flags(self, test: Callable[[str], object]) -> Flags:
         """For each of `names`: whether it passes the test."""
@@ -196,7 +199,9 @@ def nested_calls(calls: pl.DataFrame, kind: type[Nested]) -> Nested:
     nest = nest_calls(thread, start, end)
     name, names = encode(calls["name"])
     texts = [text or "" for text in names]
-    return kind(thread, start, end, nest.parent, nest.depth, name[order], texts, threads)
+    nested = kind(thread, start, end, nest.parent, nest.depth, name[order], texts, threads)
+    nested.remember_size(nest.size)
+    return nested
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,7 +233,35 @@ class CallForest(NestedCalls):
 
 @memoize_per_trace
 def call_forest(trace: Trace) -> CallForest:
-    """Nest the host calls of a trace: operators, modules, steps, data loading, optimizers."""
+    """Nest the host calls of a trace: operators, modules, steps, data loading, optimizers.
+
+    On every clock they lie in one another as recorded.
+    """
+    recording = recording_of(trace)()
+    if recording is None or recording is trace:
+        return _nest_host_calls(trace)
+    recorded = call_forest(recording)
+    start, end = start_and_end(host_columns(trace), recorded.row)
+    late, self_start = np.flatnonzero(recorded.self_start != recorded.start), start
+    if len(late):
+        self_start = start.copy()
+        self_start[late] = np.maximum(start[late], end[_ending_at(recorded, late)])
+    moved = replace(recorded, start=start, end=end, self_start=self_start)
+    # What all clocks have in common is found once.
+    moved.remember_size(recorded.size)
+    return moved
+
+
+def _ending_at(forest: CallForest, late: Nodes) -> Nodes:
+    """For calls whose own time begins at the end of another of their thread: that one."""
+    order = np.lexsort((forest.end, forest.thread))
+    ends = np.unique(forest.end)
+    key = forest.thread[order] * len(ends) + np.searchsorted(ends, forest.end[order])
+    wanted = forest.thread[late] * len(ends) + np.searchsorted(ends, forest.self_start[late])
+    return np.asarray(order[np.searchsorted(key, wanted)])
+
+
+def _nest_host_calls(trace: Trace) -> CallForest:
     host = host_columns(trace)
     named = host_names(trace)
     role = _roles(trace)
@@ -250,7 +283,7 @@ def call_forest(trace: Trace) -> CallForest:
     name = named.codes[rows]
     recorded = host_kinds(trace).among("operator", "captured_operator")
     recorded &= role != STEP
-    return CallForest(
+    forest = CallForest(
         row=rows,
         thread=thread,
         start=start,
@@ -265,6 +298,8 @@ def call_forest(trace: Trace) -> CallForest:
         names=named.texts,
         threads=threads,
     )
+    forest.remember_size(nest.size)
+    return forest
 
 
 @memoize_per_trace

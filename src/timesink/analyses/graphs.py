@@ -10,7 +10,13 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from timesink.analyses.columns import device_columns, device_kinds, device_names, memoize_per_trace
+from timesink.analyses.columns import (
+    device_columns,
+    device_kinds,
+    device_names,
+    memoize_per_trace,
+    memoize_structure,
+)
 from timesink.analyses.forest import call_forest
 from timesink.captures.replays import Replays, find_replays
 from timesink.model.graph_facts import CaptureUse, GraphFacts
@@ -45,13 +51,13 @@ class ReplayedWork(msgspec.Struct, frozen=True):
     """Captures that the program could not make."""
 
 
-@memoize_per_trace
+@memoize_structure
 def replays_of(trace: Trace) -> Replays:
     """The replays of a recording, see :func:`timesink.captures.replays.find_replays`."""
     return find_replays(trace)
 
 
-@memoize_per_trace
+@memoize_structure
 def captured_rows(trace: Trace) -> Flags:
     """Which rows of `trace.device` have their call from a capture.
 
@@ -63,7 +69,7 @@ def captured_rows(trace: Trace) -> Flags:
     return np.asarray(column["captured_call"].is_not_null().to_numpy())
 
 
-@memoize_per_trace
+@memoize_structure
 def captured_nodes(trace: Trace) -> Flags:
     """Which calls of the forest were made when a graph was captured, and not at its replay."""
     caller = trace.lazy("host").select(pl.col("kind").cast(pl.String)).collect()["kind"]
@@ -153,7 +159,7 @@ def _use_of(facts: GraphFacts, replay: int) -> CaptureUse | None:
     return facts.captures[place] if 0 <= place < len(facts.captures) else None
 
 
-@memoize_per_trace
+@memoize_structure
 def _graph_of_replay(trace: Trace) -> Ints:
     """A number per replay: equal where the same kernels run, of one capture if it is known."""
     replays = replays_of(trace)

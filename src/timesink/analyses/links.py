@@ -20,7 +20,7 @@ from timesink.analyses.columns import (
     host_columns,
     host_kinds,
     host_lanes,
-    memoize_per_trace,
+    memoize_structure,
     numbers,
     start_and_end,
 )
@@ -50,14 +50,14 @@ class Links(msgspec.Struct, frozen=True, eq=False):
     """For each row of `trace.device`: the host call its launch was made in, or that has its id."""
 
 
-@memoize_per_trace
+@memoize_structure
 def launching_calls(trace: Trace) -> Ints:
     """For each row of `trace.device` the row in `trace.host` of the launching call, or -1."""
     calls, launch = _launches(trace)
     return np.where(launch >= 0, calls[launch] if len(calls) else -1, -1)
 
 
-@memoize_per_trace
+@memoize_structure
 def origin_rows(trace: Trace) -> Ints:
     """For each row of `trace.device` the row of its launching call, else of its operator, or -1."""
     call = launching_calls(trace)
@@ -68,7 +68,7 @@ def origin_rows(trace: Trace) -> Ints:
     return np.where((call < 0) & (node >= 0), row, call)
 
 
-@memoize_per_trace
+@memoize_structure
 def _launches(trace: Trace) -> tuple[Ints, Ints]:
     """Rows of all runtime and driver calls, and for each device event the place of its call."""
     calls = np.flatnonzero(host_kinds(trace).among(*LAUNCH_KINDS))
@@ -85,7 +85,7 @@ class _MadeCalls(NamedTuple):
     id: Ints
 
 
-@memoize_per_trace
+@memoize_structure
 def link_launches(trace: Trace) -> Links:
     """Tie device work to the calls that launched it, and these to operators."""
     host, forest = host_columns(trace), call_forest(trace)
@@ -115,7 +115,7 @@ def _captured_nodes(trace: Trace, forest: CallForest, node: Nodes) -> Nodes:
     return np.where(row >= 0, node_of_row[row], node)
 
 
-@memoize_per_trace
+@memoize_structure
 def captured_call_rows(trace: Trace) -> Ints:
     """For each row of `trace.device` the row of its captured call, -1 where it has none.
 
@@ -215,7 +215,14 @@ def _around(
 
 
 def first_with_id(wanted: Ints, external: Ints) -> Nodes:
-    """The place of the first that has each wanted id; -1 without one."""
+    """The place of the first that has each wanted id; -1 without one.
+
+    >>> ids = np.array([5, 3, 3])
+    >>> first_with_id(np.array([3, 4]), ids), first_with_id(np.array([3]), ids[:0])
+    (array([ 1, -1]), array([-1]))
+    """
+    if not len(external):
+        return np.full(len(wanted), -1)
     order = np.argsort(external, kind="stable")
     place = np.minimum(np.searchsorted(external[order], wanted), len(order) - 1)
     candidates = order[place]

@@ -8,7 +8,12 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from timesink.analyses.columns import device_columns, host_columns, memoize_per_trace
+from timesink.analyses.columns import (
+    device_columns,
+    host_columns,
+    memoize_per_trace,
+    memoize_structure,
+)
 from timesink.analyses.forest import MODULE, STEP, CallForest, call_forest, callers_among, chains
 from timesink.analyses.links import launching_calls
 from timesink.analyses.names import LIGHTNING, LIGHTNING_MODULE
@@ -245,7 +250,7 @@ class Modules(msgspec.Struct, frozen=True, eq=False):
         return [path(row) for row in range(len(self.name))]
 
 
-@memoize_per_trace
+@memoize_structure
 def is_module_call(trace: Trace) -> Flags:
     """Which calls of the forest are modules; Lightning marks its own."""
     forest = call_forest(trace)

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.analyses.columns import device_columns, encode, memoize_per_trace
+from timesink.analyses.columns import device_columns, encode, memoize_structure
 from timesink.model import vendors
 from timesink.model.data_files import csv_rows
 from timesink.model.trace import Trace
@@ -463,7 +463,7 @@ def has_tensor_cores(trace: Trace) -> bool:
     return trace.metadata.vendor not in _WITHOUT_TENSOR_CORES
 
 
-@memoize_per_trace
+@memoize_structure
 def tensor_core_use(trace: Trace) -> pl.Series:
     """For each row of `trace.device`: whether it uses matrix units; null where unknown."""
     codes, texts = encode(device_columns(trace)["name"])

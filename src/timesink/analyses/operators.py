@@ -15,6 +15,7 @@ from timesink.analyses.columns import (
     host_columns,
     host_kinds,
     memoize_per_trace,
+    memoize_structure,
     start_and_end,
 )
 from timesink.analyses.forest import (
@@ -86,6 +87,15 @@ def node_times(trace: Trace) -> NodeTimes:
         eligible=forest.subtree_sum((by_name | (tensor_self > 0)).astype(np.int64)) > 0,
         eligible_by_name=by_name,
     )
+
+
+def operator_device_ns(trace: Trace) -> int:
+    """How long devices worked for operators: the sum of what their table has."""
+    forest, device = call_forest(trace), device_columns(trace)
+    node = link_launches(trace).node
+    mine = device["kind"].is_in(BUSY_KINDS).to_numpy() & (node >= 0)
+    mine[mine] = forest.is_operator[forest.stands_for[node[mine]]]
+    return int(device["dur_ns"].to_numpy()[mine].sum())
 
 
 def _launched_time(forest: CallForest, links: Links, durations: Ints, chosen: Flags) -> Ints:
@@ -197,7 +207,7 @@ class FrameStacks(msgspec.Struct, frozen=True, eq=False):
         return present
 
 
-@memoize_per_trace
+@memoize_structure
 def _frame_stacks(trace: Trace) -> FrameStacks:
     recorded = trace.lazy("host").select("call_stack").collect()["call_stack"]
     frames, host = python_frames(trace), host_columns(trace)
@@ -213,7 +223,7 @@ def _frame_stacks(trace: Trace) -> FrameStacks:
     return FrameStacks(recorded, is_recorded, bare[caller >= 0], place, texts)
 
 
-@memoize_per_trace
+@memoize_structure
 def call_stacks(trace: Trace) -> pl.Series:
     """For each row of `trace.host`: the call stack, or of an operator that has none its frames."""
     frames = _frame_stacks(trace)

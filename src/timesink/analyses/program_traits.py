@@ -31,8 +31,9 @@ from timesink.analyses.columns import (
     host_copies,
     host_kinds,
     host_names,
-    memoize_per_trace,
+    memoize_structure,
 )
+from timesink.model.arrays import combine_codes, densify
 from timesink.model.schema import KERNEL_KINDS
 from timesink.model.trace import Trace
 
@@ -48,7 +49,7 @@ _FUSED_OPTIMIZER = re.compile(
 _PINNED, _PAGEABLE = "Pinned -> Device", "Pageable -> Device"
 
 
-@memoize_per_trace
+@memoize_structure
 def program_traits(trace: Trace) -> frozenset[str]:
     """The traits of a program, of those that this module lists."""
     calls, kernels = host_names(trace).texts, device_names(trace).texts
@@ -72,20 +73,22 @@ def program_traits(trace: Trace) -> frozenset[str]:
 
 def _copies_beside_kernels(trace: Trace) -> bool:
     """Whether copies from and to the host are made on streams that have no kernels."""
-    stream, _ = encode(device_columns(trace)["stream"])
-    place = np.stack([device_numbers(trace), stream], axis=1)
     kinds, copies = device_kinds(trace), host_copies(trace)
     if not copies.any():
         return False
-    busy = {tuple(row) for row in np.unique(place[kinds.among(*KERNEL_KINDS)], axis=0).tolist()}
-    return not any(tuple(row) in busy for row in np.unique(place[copies], axis=0).tolist())
+    stream, _ = encode(device_columns(trace)["stream"])
+    device = device_numbers(trace)
+    place = combine_codes(densify(device - device.min()), stream)
+    is_busy = np.zeros(int(place.max()) + 1, dtype=np.bool_)
+    is_busy[place[kinds.among(*KERNEL_KINDS)]] = True
+    return not is_busy[place[copies]].any()
 
 
 def _any(texts: Sequence[str], test: Callable[[str], object]) -> bool:
     return any(map(test, filter(None, texts)))
 
 
-@memoize_per_trace
+@memoize_structure
 def has_shapes(trace: Trace) -> bool:
     """Whether the inputs of any call were recorded."""
     dims = trace.lazy("host").select(pl.col("input_dims").drop_nulls().cast(pl.String).unique())

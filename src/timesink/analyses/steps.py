@@ -28,6 +28,7 @@ from timesink.analyses.columns import (
     host_kinds,
     host_names,
     memoize_per_trace,
+    memoize_structure,
     numbers,
     seed_memo,
     start_and_end,
@@ -36,6 +37,7 @@ from timesink.analyses.forest import call_forest, is_python_region
 from timesink.analyses.links import link_launches, origin_rows
 from timesink.errors import NotFoundError, UsageError
 from timesink.model import intervals, vendors
+from timesink.model.arrays import is_among
 from timesink.model.intervals import Flags, IntervalSet, Ints
 from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.schema import BUSY_KINDS
@@ -177,9 +179,10 @@ _HostStep: TypeAlias = tuple[str, int, int]
 def _marked_steps(trace: Trace) -> list[_HostStep]:
     """Marks in the order of their starts; those of one number that overlap are one step.
 
-    Several processes in one recording mark the same steps, each for itself.
+    Several processes in one recording mark the same steps, each for itself.  The names of marks may
+    be lost.
     """
-    marks = trace.steps.select(step_names().alias("name"), "ts_ns", "dur_ns")
+    marks = trace.steps.select(step_names().fill_null("?").alias("name"), "ts_ns", "dur_ns")
     steps: list[_HostStep] = []
     latest: dict[str, int] = {}
     for name, start, length in sorted(marks.iter_rows(), key=lambda mark: mark[1]):
@@ -285,7 +288,7 @@ def cut_steps(trace: Trace) -> Flags:
     calls = host_kinds(trace).among("operator", *LAUNCH_KINDS)
     calls &= ~host_names(trace).matching(names.is_profiler_step)
     within = step_at(*start_and_end(host_columns(trace), np.flatnonzero(calls)), bounds)
-    is_empty = ~np.isin(np.arange(len(bounds)), within)
+    is_empty = ~is_among(np.arange(len(bounds)), within)
     return np.asarray(cut | (~is_complete & is_empty & (length > _MIN_LAST_MARK * usual_ns)))
 
 
@@ -303,7 +306,7 @@ def _lacks_work(trace: Trace, bounds: Ints, last: int, count: Ints) -> Flags:
     worked = np.zeros(len(codes), dtype=np.bool_)
     worked[origins[origins >= 0]] = True
     launching = np.unique(codes[worked])
-    rows = np.flatnonzero(np.isin(codes, launching))
+    rows = np.flatnonzero(is_among(codes, launching))
     step = step_at(*start_and_end(host, rows), bounds)
     rows, step = rows[step >= 0], step[step >= 0]
     place = step * len(launching) + np.searchsorted(launching, codes[rows])
@@ -351,7 +354,7 @@ def role_ranges(trace: Trace) -> dict[str, IntervalSet]:
     return {role: intervals.merge(np.concatenate(ranges)) for role, ranges in parts.items()}
 
 
-@memoize_per_trace
+@memoize_structure
 def is_communication(trace: Trace) -> Flags:
     """Which rows of `trace.device` are communication: by name, or by the call they serve."""
     kinds = device_kinds(trace)
@@ -362,7 +365,7 @@ def is_communication(trace: Trace) -> Flags:
         talks = _host_calls(trace) == _COMMUNICATION
         ids = numbers(host_columns(trace)["external_id"])[talks]
         wanted = numbers(device_columns(trace)["external_id"])[named]
-        named[named] = (wanted != 0) & np.isin(wanted, ids)
+        named[named] = (wanted != 0) & is_among(wanted, ids)
     forest, node = call_forest(trace), link_launches(trace).node
     serves = named
     if len(forest):
@@ -373,7 +376,7 @@ def is_communication(trace: Trace) -> Flags:
 _NO_WORK, _OTHER, _COMMUNICATION, _DATA_LOADER = range(4)
 
 
-@memoize_per_trace
+@memoize_structure
 def _host_calls(trace: Trace) -> NDArray[np.int8]:
     """What the host events that do the program's work are for."""
     named, kinds = host_names(trace), host_kinds(trace)

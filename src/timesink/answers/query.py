@@ -1,20 +1,26 @@
-"""`timesink query`: SQL over the tables of a recording and its views, within limits."""
+"""`timesink query`: SQL over the tables of a recording or of a comparison, within limits."""
 
 from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING
 
 import msgspec
 import polars as pl
 from polars.lazyframe.in_process import InProcessQuery
 
 from timesink.analyses.operators import with_call_stacks
-from timesink.answers.views import KERNELS_BY, VIEWS
+from timesink.answers.views import COMPARED_VIEWS, KERNELS_BY, VIEWS
 from timesink.errors import QueryError, QueryLimitError
 from timesink.model import units
 from timesink.model.schema import TABLES
 from timesink.model.trace import Trace
+
+if TYPE_CHECKING:
+    from timesink.comparison.results import Comparison
 
 _CHANGE = re.compile(r"^\s*(?:alter|create|delete|drop|insert|truncate|update)\b", re.IGNORECASE)
 
@@ -73,23 +79,66 @@ def run_query(trace: Trace, sql: str, limits: QueryLimits | None = None) -> pl.D
     >>> run_query(trace, "select sum(calls) as calls from kernels")["calls"].to_list()
     [918]
     """
-    limits = limits or QueryLimits()
+    code = _checked(sql, TABLES, "steps")
+    trace = with_call_stacks(trace) if "call_stack" in sql.lower() else trace
+    tables = {name: trace.lazy(name) for name in TABLES} | _views_in(code, trace)
+    return _answer(sql, tables, limits or QueryLimits(), partial(_hint, sql=sql))
+
+
+def query_comparison(
+    comparison: Comparison, sql: str, limits: QueryLimits | None = None
+) -> pl.DataFrame:
+    """The answer to a SQL query over what changed: tables of `timesink compare --view`.
+
+    >>> import timesink
+    >>> same = timesink.compare(timesink.sample(), timesink.sample())
+    >>> query_comparison(same, "select count(*) as n from times where delta_ns > 0")["n"].to_list()
+    [0]
+    """
+    from timesink.answers.comparison.pair_tables import comparison_table  # noqa: PLC0415 - start-up time
+
+    code = _checked(sql, COMPARED_VIEWS, "times")
+    names = _sources(code) & set(COMPARED_VIEWS)
+    tables = {name: comparison_table(comparison, name).lazy() for name in names}
+    hint = f"the tables are {', '.join(COMPARED_VIEWS)}"
+
+    def columns(error: Exception) -> str:
+        if "column" not in str(error) or not tables:
+            return hint
+        schemas = {name: table.collect_schema() for name, table in sorted(tables.items())}
+        return "; ".join(
+            f"columns of {name}: {', '.join(schema)}" for name, schema in schemas.items()
+        )
+
+    return _answer(sql, tables, limits or QueryLimits(), columns)
+
+
+def _checked(sql: str, tables: Iterable[str], table: str) -> str:
+    """The code of a query without texts and comments, where it only reads these tables."""
     code = _TEXT_OR_COMMENT.sub(lambda match: "''" if match[0][0] == "'" else " ", sql)
     if _CHANGE.match(code):
-        raise QueryError("queries cannot change a trace", 'example: "select * from steps"')
+        example = f'example: "select * from {table}"'  # noqa: S608 - it is shown, not asked
+        raise QueryError("queries cannot change a trace", example)
     reading = _READS_FILES.search(code)
     if reading:
         only = f"a query sees the tables of the recording only, not {reading[1]}"
-        raise QueryError(only, f"the tables are {', '.join(TABLES)}")
+        raise QueryError(only, f"the tables are {', '.join(tables)}")
     if _RECURSIVE.search(code):
         raise QueryError("a query cannot be recursive", "ask again without `recursive`")
     if len(_OPERATOR.findall(code)) > _MAX_OPERATORS:
         problem = f"a query of more than {_MAX_OPERATORS} operators takes too long"
         raise QueryError(problem, "use `in (...)`, `between` or several queries")
-    trace = with_call_stacks(trace) if "call_stack" in sql.lower() else trace
+    return code
+
+
+def _answer(
+    sql: str,
+    tables: Mapping[str, pl.LazyFrame],
+    limits: QueryLimits,
+    hint: Callable[[Exception], str],
+) -> pl.DataFrame:
     # SQL's text functions know nothing of dictionary-encoded text.
     plain = pl.col(pl.Categorical, pl.Enum).cast(pl.String)
-    tables = {name: trace.lazy(name) for name in TABLES} | _views_in(code, trace)
     context = pl.SQLContext({name: table.with_columns(plain) for name, table in tables.items()})
     try:
         planned = context.execute(sql, eager=False)
@@ -98,7 +147,7 @@ def run_query(trace: Trace, sql: str, limits: QueryLimits | None = None) -> pl.D
     except (pl.exceptions.PolarsError, OSError) as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         reason = lines[0].partition("; valid columns")[0] if lines else type(error).__name__
-        raise QueryError(f"the query cannot be answered: {reason}", _hint(error, sql)) from None
+        raise QueryError(f"the query cannot be answered: {reason}", hint(error)) from None
     if answer.height > limits.rows:
         raise QueryLimitError(
             f"the result has more than {limits.rows} rows",
@@ -114,8 +163,7 @@ def run_query(trace: Trace, sql: str, limits: QueryLimits | None = None) -> pl.D
 
 def _views_in(code: str, trace: Trace) -> dict[str, pl.LazyFrame]:
     """The views that a query reads, by the names it has for them."""
-    # What the query defines itself hides a view of that name.
-    names = {name or quoted for quoted, name in _SOURCE.findall(code)} - set(_DEFINED.findall(code))
+    names = _sources(code)
     views: dict[str, pl.LazyFrame] = {}
     if of_analysis := names & VIEW_NAMES.keys():
         from timesink.answers.analysis.report import analyze_opened  # noqa: PLC0415 - most queries need none
@@ -128,6 +176,11 @@ def _views_in(code: str, trace: Trace) -> dict[str, pl.LazyFrame]:
         report = kernels(trace)
         views |= {name: report.view(KERNEL_NAMES[name]).frame.lazy() for name in of_kernels}
     return views
+
+
+def _sources(code: str) -> set[str]:
+    """Names of what a query reads; what it defines itself hides a view of that name."""
+    return {name or quoted for quoted, name in _SOURCE.findall(code)} - set(_DEFINED.findall(code))
 
 
 def _within_time(running: InProcessQuery, most_seconds: float) -> pl.DataFrame:

@@ -10,6 +10,7 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib.util import find_spec
 from io import StringIO
 from typing import Any
 
@@ -23,7 +24,7 @@ from timesink.analyses.modules import PREFIX
 from timesink.analyses.names import short_kernel_name
 from timesink.analyses.ranks.own_time import ranges_of
 from timesink.answers.views import Absent, ColumnSpec, View, find_view, listed_table
-from timesink.errors import UsageError
+from timesink.errors import TimesinkError, UsageError
 from timesink.model import units
 from timesink.output import blocks
 from timesink.output.json import cell_csv, frame_csv
@@ -532,3 +533,24 @@ def short_labels(functions: Iterable[str], as_they_are: Iterable[str] = ()) -> d
         # What tells it apart, unless it says that already.
         labels.append(label if not mark or mark in label else f"{label} ({mark})")
     return dict(zip(names, told_apart(labels), strict=True))
+
+
+_FOR_PANDAS = ("pandas", "pyarrow")
+"""What Polars needs to make a pandas frame."""
+
+
+def check_pandas(table: str) -> None:
+    """Refuse a pandas frame of this table where it cannot be made."""
+    absent = [name for name in _FOR_PANDAS if not _is_installed(name)]
+    if absent:
+        raise TimesinkError(
+            f"a pandas frame needs {' and '.join(absent)}, not installed here",
+            f"pip install {' '.join(_FOR_PANDAS)}, or use .table({table!r}), a Polars frame",
+        )
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ValueError:  # so the import system says that it is barred
+        return False

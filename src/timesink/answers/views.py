@@ -75,6 +75,11 @@ NO_SHAPES_RECORDED = Absent(
     "record the device and shapes: timesink record --with shapes -- CMD, or record_shapes=True",
 )
 NO_GRAPHS = Absent("no graph was replayed")
+NO_COMPILED = Absent("no kernel that a compiler generated was recorded")
+NO_COMPILED_CODE = Absent(
+    "no code of generated kernels lies beside the recording",
+    "record it with  timesink record --with compiled -- CMD",
+)
 NO_SHAPES_IN_GRAPHS = Absent(
     "most kernels were launched by graphs, so their operators are not known",
     "name the captures of the graphs with --capture, or an eager run with --names-from",
@@ -249,7 +254,10 @@ _COMPARED: Mapping[str, tuple[str, str]] = {
     "operators": ("operator-changes", "Operators that changed, per step"),
     "edits": ("program-edits", "Program changes, per step"),
     "kinds": ("cycle-kinds", "Step types"),
+    "program": ("", "Calls of both programs, per step"),
 }
+COMPARED_VIEWS = tuple(_COMPARED)
+"""Tables of two runs by name."""
 
 
 def compared_view(name: str) -> View:

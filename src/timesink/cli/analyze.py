@@ -32,6 +32,7 @@ from timesink.cli.options import (
 )
 from timesink.cli.outputs import check_answer, format_of, give, give_document, give_json
 from timesink.errors import UsageError
+from timesink.sources.opening import open_ahead
 
 if TYPE_CHECKING:
     from timesink.answers.analysis.report import RunList
@@ -42,6 +43,7 @@ _WIDEST = 160
 """Characters of a line of a single table."""
 _QUESTION = ("steps", "group_by", "device", "peaks", "formulas")
 """Options that are arguments of `timesink.analyze`."""
+_READING = ("cache", "jobs", "progress")
 _TOP = 10
 """Rows of a table of the whole answer, unless asked for; a page has as many as it has room for."""
 
@@ -89,9 +91,15 @@ def run(options: argparse.Namespace) -> int:
     if view is not None and form in {"csv", "json"}:
         _give_table(source, view, form, options)
         return 0
-    from timesink.answers.analysis.report import RunList, analyze_place  # noqa: PLC0415 - --help should not wait for it
-
     with read_options(options, *_QUESTION) as reading:
+        # What finds and says the answer is loaded while compiled code reads.
+        open_ahead(source, **{name: reading[name] for name in _READING})
+        from timesink.answers.analysis.report import RunList, analyze_place  # noqa: PLC0415 - --help should not wait for it
+
+        if form != "json":
+            import timesink.answers.analysis.document  # noqa: PLC0415 - while a thread reads
+        if form == "text":
+            import timesink.output.terminal  # noqa: F401, PLC0415 - as above
         analysis = analyze_place(
             source, **reading, clock=options.clock or "corrected", engine=engine_from(options)
         )
@@ -119,9 +127,10 @@ def run(options: argparse.Namespace) -> int:
 
 def _give_table(source: Input, view: str, form: str, options: argparse.Namespace) -> None:
     """Hand over a table for programs: every column, and on stderr why it is empty."""
-    from timesink.answers.analysis.report import RunList, table_text  # noqa: PLC0415 - as above
-
     with read_options(options, *_QUESTION) as reading:
+        open_ahead(source, **{name: reading[name] for name in _READING})
+        from timesink.answers.analysis.report import RunList, table_text  # noqa: PLC0415 - as above
+
         answer = table_text(
             *(source, view, form),
             table_clock=options.clock or "recorded",

@@ -7,10 +7,11 @@
   timesink compare runs/*.parquet --explore -o results
   timesink compare @main new/ --fail-on 5% -o comment.md
 
-BASE and NEW are recordings, folders of one per rank, behaviour tables, or baselines (@NAME).  One
-path is a folder with a normal and an abnormal run, or with several such cases.  With more paths, or
---explore, processes are grouped by how they behave.  With --fail-on or --budget the exit code is 3
-when NEW fails, and 1 when that is not decided.
+BASE and NEW are recordings, folders of one per rank, behaviour tables, memory snapshots, folders
+of logs of collectives, or baselines (@NAME).  One path is a folder with a normal and an abnormal
+run, or with several such cases.  With more paths, or --explore, processes are grouped by how they
+behave.  With --fail-on or --budget the exit code is 3 when NEW fails, and 1 when that is not
+decided.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from typing import TYPE_CHECKING, TextIO
 from timesink.answers.comparison.naming import pair_title
 from timesink.cli import outputs
 from timesink.cli.command_line import print_stderr
-from timesink.cli.compare_snapshots import run_snapshots, snapshot_paths
+from timesink.cli.compare_untimed import UntimedPaths, run_untimed, untimed_paths
 from timesink.cli.options import (
     add_cycle_options,
     add_cycle_type,
@@ -245,28 +246,29 @@ def _give_answer(
         from timesink.output import terminal  # noqa: PLC0415
 
         top = options.top or documents.TOP
-        if options.view is not None:
+        if options.view in _PROGRAM_VIEWS:
             document = documents.program_document(comparison, options.view, options.top)
-        elif options.table is None:
+        elif (table := options.view or options.table) is None:
             # The gate says its part on standard error.
             document = documents.comparison_document(comparison, top=top)
         else:
-            document = documents.one_table_document(comparison, options.table, top)
+            document = documents.one_table_document(comparison, table, top)
         if options.output is None:
             _handed_over(lambda: terminal.print_text(document), sys.stdout)
         else:
             _give(terminal.to_text(document), options.output)
     elif form == "csv":
-        from timesink.answers.comparison.published_tables import table_csv  # noqa: PLC0415 - start-up time
+        from timesink.answers.comparison.pair_tables import table_csv  # noqa: PLC0415 - start-up time
 
         compared_pair = _only_pair(comparison)
-        if options.view is not None:
+        table = options.view or options.table
+        if table in _PROGRAM_VIEWS:
             from timesink.answers.comparison.document import program_csv  # noqa: PLC0415 - start-up time
 
-            _give(program_csv(compared_pair, options.view, options.top), options.output)
+            _give(program_csv(compared_pair, table, options.top), options.output)
             return
-        notices = [*_warnings(comparison), *_said_of_table(compared_pair, options.table)]
-        _give(table_csv(compared_pair, options.table, options.top), options.output, notices)
+        notices = [*_warnings(comparison), *_said_of_table(compared_pair, table)]
+        _give(table_csv(compared_pair, table, options.top), options.output, notices)
     else:
         notices = list(_warnings(comparison) if form == "json" else _unequal_work(comparison))
         # A gate says itself that work is unlike.
@@ -308,7 +310,7 @@ def _nothing_to_compare() -> NotFoundError:
 
 def _said_of_table(compared_pair: Pair, table: str | None) -> Iterator[str]:
     """That a CSV holds times where nobody asked for them, or why it holds no rows."""
-    from timesink.answers.comparison.published_tables import table_of  # noqa: PLC0415 - start-up time
+    from timesink.answers.comparison.pair_tables import table_of  # noqa: PLC0415 - start-up time
 
     if table is None and table_of(compared_pair, None) == "times":
         yield (
@@ -402,7 +404,8 @@ def _check_file(path: Path, *, force: bool) -> None:
 
 
 TABLES = ("rows", "times", "families")
-VIEWS = ("program", "edits", "kinds")
+_PROGRAM_VIEWS = ("program", "edits", "kinds")
+VIEWS = (*_PROGRAM_VIEWS, *TABLES, "counters", "operators")
 _FORMATS = ("text", "csv", "md", "report", "json", "junit", "html")
 _ENDINGS = ("text", "csv", "md", "json", "xml", "html")
 _WITHOUT_CHOICE = ("md", "report", "json", "junit", "html")
@@ -417,7 +420,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(screen_only=False)
     add_option(which, "--explore", "group processes by behaviour instead of comparing two runs")
     add_option(parser, "--table", "one table, as text or csv", choices=TABLES)
-    what = "one view: both programs as a tree, program changes (edits), or step types (kinds)"
+    what = (
+        "one view: both programs as a tree, program changes (edits), step types (kinds), functions "
+        "with counters (rows), times of functions, families of names, counters, or operators"
+    )
     add_option(parser, "--view", what, choices=VIEWS)
     add_top(parser)
     add_reading(parser)
@@ -455,9 +461,9 @@ def run(options: argparse.Namespace) -> int:
     if folder is None:
         format_name = outputs.format_of(options, _ENDINGS)
         form = "junit" if format_name == "xml" else format_name
-    paths = snapshot_paths(options)
-    if paths is not None:
-        return _run_snapshots(options, paths, form)
+    untimed = untimed_paths(options)
+    if untimed is not None:
+        return _run_untimed(options, untimed, form)
     _check(options, form, folder)
     try:
         budgets = None
@@ -482,12 +488,12 @@ def run(options: argparse.Namespace) -> int:
     return 0 if gate is None or not _is_asked(options) else say_gate(gate, options)
 
 
-def _run_snapshots(options: argparse.Namespace, paths: tuple[str, str], form: str) -> int:
-    """Compare two memory snapshots, and say whether the new one passes where that is asked."""
-    outputs.check_answer(options, form, *paths)
-    gate = run_snapshots(
+def _run_untimed(options: argparse.Namespace, untimed: UntimedPaths, form: str) -> int:
+    """Compare what has no timeline, and say whether the new one passes where that is asked."""
+    outputs.check_answer(options, form, *untimed.paths)
+    gate = run_untimed(
         options,
-        paths,
+        untimed,
         form,
         is_gate=_needs_gate(options, form),
         command=lambda: _command_of(options),

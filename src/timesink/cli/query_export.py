@@ -64,6 +64,10 @@ QUERY = r"""Query the tables of a recording in SQL.
 Tables: host, device, collectives, memory, counters, flows, event_args, tracks, steps.  Their
 columns are in docs/tables.md.  Views have the names of `timesink analyze --view`, such as kernels
 or kernel_launches; view_steps, view_memory and view_collectives where a table has the name.
+
+  timesink query base/ --against new/ "select * from times order by delta_ns desc limit 10"
+
+With --against, the tables are those of `timesink compare --view`.
 """
 
 _QUERY_FORMATS = ("text", "json", "csv", "md")
@@ -75,6 +79,8 @@ def add_query_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `timesink query`."""
     add_input(parser)
     add_option(parser, "sql SQL", 'SQL query, e.g. "select * from steps"')
+    new = "query what changed from PATH to this recording or folder"
+    add_option(parser, "--against NEW", new, completed="file")
     what = "write the whole result to a file; .json and .csv choose the format"
     add_output(parser, what, ("text", "json", "csv"))
     limits = parser.add_argument_group("limits (exit code 3: beyond one of them)")
@@ -131,10 +137,19 @@ def _answer(limited: Limited, source: Input, options: argparse.Namespace) -> pl.
     from timesink.answers.query import QueryLimits  # noqa: PLC0415 - see `run_query`
     from timesink.answers.query import run_query as ask  # noqa: PLC0415
 
+    # Time is kept by whoever waits for it.
+    limits = QueryLimits(options.limit, math.inf, options.max_memory)
+    if options.against is not None:
+        from timesink.answers.comparison.report import compare  # noqa: PLC0415 - most queries need none
+        from timesink.answers.query import query_comparison  # noqa: PLC0415
+
+        with read_options(options) as reading:
+            comparison = compare(options.path, options.against, rank=options.rank, **reading)
+        with limited():
+            return query_comparison(comparison, options.sql, limits)
     trace = open_input(source, options)
     with limited():
-        # Time is kept by whoever waits for it.
-        return ask(trace, options.sql, QueryLimits(options.limit, math.inf, options.max_memory))
+        return ask(trace, options.sql, limits)
 
 
 def _refusal(ended: CallEndedError, options: argparse.Namespace) -> QueryError:
@@ -154,7 +169,8 @@ def _refusal(ended: CallEndedError, options: argparse.Namespace) -> QueryError:
 def run_query(options: argparse.Namespace) -> int:
     """Ask, and say the answer as the options ask."""
     source = input_from(options)
-    form = answer_form(options, _QUERY_FORMATS, source)
+    others = [] if options.against is None else [input_from(options, options.against)]
+    form = answer_form(options, _QUERY_FORMATS, source, *others)
     options.max_memory = options.max_memory or _default_memory()
     limits = CallLimits(options.max_memory, options.timeout)
     try:
@@ -279,6 +295,11 @@ def run_export(options: argparse.Namespace) -> int:
         return 0
     quoted = shlex.quote(str(output))
     if as_json or as_packets:
+        if trace.has_only_collectives:
+            raise UsageError(
+                f"{source.label}: logs of collectives have no timeline to draw",
+                "give -o a folder for Parquet, or ask  timesink analyze",
+            )
         from timesink.formats.perfetto.writer import write_pftrace  # noqa: PLC0415 - start-up time
 
         written = (write_chrome_json if as_json else write_pftrace)(trace, output)
@@ -290,7 +311,12 @@ def run_export(options: argparse.Namespace) -> int:
 
         export_folder(with_call_stacks(trace), output, force=True)
         print(f"Wrote {output} (one Parquet file per table)")
-        sorts = ("steps", trace.has_timeline), ("behaviour", trace.has_behaviour)
+        sorts = (
+            ("collective_calls", trace.has_only_collectives),
+            ("memory_blocks", trace.has_only_memory),
+            ("steps", trace.has_timeline),
+            ("behaviour", trace.has_behaviour),
+        )
         table = next((name for name, has in sorts if has), "kernel_calls")
         print(f"Next: timesink query {quoted} 'select * from {table}'")  # noqa: S608 - a hint
     return 0

@@ -4,6 +4,7 @@
   timesink watch --preset vllm --metrics 9400 -- vllm serve ...
   timesink watch --marker decode_step --on-alarm 'notify perf' -- python serve.py
   timesink watch --pid 4711                              a running program (Python 3.14)
+  timesink watch --logs LOGS                             logs of collectives, without a profiler
   timesink watch status timesink-watch
   timesink watch accept timesink-watch                   learn the present step times as normal
 
@@ -59,6 +60,7 @@ from timesink.recorder.watch_plan import (
     plan_of,
     size_bytes,
 )
+from timesink.sources.watch_folder import LOG_WATCH_FILE
 from timesink.version import __version__
 
 _FORMATS = ("text", "json", "md")
@@ -110,6 +112,8 @@ def _add_live(parser: argparse.ArgumentParser) -> None:
     add_option(parser, "--force", "start again, without the model and incidents in the folder")
     process = partial(whole_number, things="a process")
     add_option(parser, "--pid N", "watch this running process", type=process)
+    logs = "watch the logs that NCCL and PyTorch write of collectives into a folder: no profiler"
+    add_option(parser, "--logs LOGS", logs, type=Path, completed="folder")
     what = parser.add_argument_group("how steps are found")
     marker = "Python function or annotation that begins a step (default: the optimizer ends one)"
     add_option(what, "--marker NAME", marker, default="")
@@ -229,6 +233,8 @@ def run(options: argparse.Namespace) -> int:
 def _watch(options: argparse.Namespace) -> int:
     if options.pid is not None and options.program:
         raise UsageError("--pid and a program cannot go together", "leave out one of them")
+    if options.logs is not None:
+        return _watch_logs(options)
     program = () if options.pid is not None else program_in(options, "watch", "watch")
     plan_options = {name: getattr(options, name) for name in OPTION_NAMES}
     plan = plan_of(options.output.absolute(), plan_options, command=program, timesink=__version__)
@@ -245,6 +251,20 @@ def _watch(options: argparse.Namespace) -> int:
     return watch_program(plan, log_line)
 
 
+def _watch_logs(options: argparse.Namespace) -> int:
+    """Watch logs of collectives, of a program where one is named."""
+    if options.pid is not None:
+        raise UsageError("--pid is not for --logs", "leave out --pid: the logs are enough")
+    command = program_in(options, "watch", "watch") if options.program else ()
+    plan_options = {name: getattr(options, name) for name in OPTION_NAMES}
+    plan = plan_of(options.output.absolute(), plan_options, command=command, timesink=__version__)
+    if command:
+        check_program(command)
+    from timesink.watcher.interface import watch_logs  # noqa: PLC0415 - start-up time
+
+    return watch_logs(plan, options.logs, log_line, force=options.force)
+
+
 def _ask(options: argparse.Namespace) -> int:
     from timesink.watcher.interface import ask_watcher  # noqa: PLC0415 - start-up time
 
@@ -254,6 +274,16 @@ def _ask(options: argparse.Namespace) -> int:
 
 def _status(options: argparse.Namespace) -> int:
     form = answer_form(options, _FORMATS, options.folder)
+    folder = Path(options.folder)
+    if (folder / LOG_WATCH_FILE).is_file():
+        from timesink.watcher.interface import log_watch_document, log_watch_status  # noqa: PLC0415 - few
+
+        logged = log_watch_status(folder)
+        if form == "json":
+            give_json(encode_json(logged), options.output)
+        else:
+            give_document(log_watch_document(folder, logged), form, options.output)
+        return 0
     from timesink.watcher.interface import place_document, status_of  # noqa: PLC0415 - start-up time
 
     status = status_of(options.folder)

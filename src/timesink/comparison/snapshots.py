@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 import polars as pl
 
-from timesink.analyses.columns import memoize_per_trace
 from timesink.analyses.snapshot.blocks import blocks_at_peak, snapshot_peaks
 from timesink.analyses.snapshot.tables import failed_allocations, reserved_memory
 from timesink.comparison.thresholds import SnapshotChangeLimits
-from timesink.model.trace import Trace
+from timesink.model.trace import SNAPSHOT, Trace
 
 _LINE = re.compile(r"\((\d+)\)(?=: )|(?<=\.py):(\d+)")
 """Numbers of lines: they move with every edit above them."""
@@ -40,23 +39,54 @@ class PeakChange(NamedTuple):
         return abs(self.change_bytes) > max(least, SnapshotChangeLimits.min_bytes)
 
 
+class SnapshotSide(msgspec.Struct, frozen=True, eq=False):
+    """What a comparison needs of a snapshot."""
+
+    kind: ClassVar[str] = SNAPSHOT
+
+    peaks: Mapping[str, int]
+    """Bytes by device."""
+    live: pl.DataFrame
+    """Bytes and blocks at the peaks by device, category, module and place."""
+    reserved_bytes: int
+    """What the allocators held at the end."""
+    failures: int
+    """Allocations that failed."""
+
+    @classmethod
+    def of(cls, trace: Trace) -> SnapshotSide:
+        """The side that a snapshot is."""
+        return cls(
+            {device: peak.bytes for device, peak in snapshot_peaks(trace).items()},
+            _live(trace),
+            int(reserved_memory(trace)["reserved_bytes"].sum() or 0),
+            failed_allocations(trace).height,
+        )
+
+    def stored(self) -> tuple[dict[str, Any], dict[str, pl.DataFrame]]:
+        """Plain data and tables, of which `restored` makes the side again."""
+        facts = {"peaks": dict(self.peaks), "reserved_bytes": self.reserved_bytes}
+        return facts | {"failures": self.failures}, {"live": self.live}
+
+    @classmethod
+    def restored(cls, facts: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> SnapshotSide:
+        """The side that was stored."""
+        return cls(facts["peaks"], tables["live"], facts["reserved_bytes"], facts["failures"])
+
+
 class SnapshotPair(msgspec.Struct, frozen=True, eq=False):
     """Two snapshots."""
 
-    base: Trace
-    new: Trace
+    base: SnapshotSide
+    new: SnapshotSide
     paths: tuple[str, str]
 
     @property
     def peaks(self) -> list[PeakChange]:
         """The peak of each device of either, the largest first."""
-        base, new = (snapshot_peaks(trace) for trace in (self.base, self.new))
+        base, new = self.base.peaks, self.new.peaks
         changes = [
-            PeakChange(
-                device,
-                base[device].bytes if device in base else 0,
-                new[device].bytes if device in new else 0,
-            )
+            PeakChange(device, base.get(device, 0), new.get(device, 0))
             for device in dict.fromkeys([*base, *new])
         ]
         return sorted(changes, key=lambda change: -max(change.base_bytes, change.new_bytes))
@@ -65,13 +95,11 @@ class SnapshotPair(msgspec.Struct, frozen=True, eq=False):
         """Live memory at the peaks by one of `GROUPS`, what grew most first."""
         keys = ("device", by)
         sides = [
-            _live(trace)
-            .group_by(*keys)
-            .agg(
+            snapshot.live.group_by(*keys).agg(
                 pl.col("bytes").sum().alias(f"{side}_bytes"),
-                pl.len().cast(pl.Int64).alias(f"{side}_blocks"),
+                pl.col("blocks").sum().alias(f"{side}_blocks"),
             )
-            for side, trace in (("base", self.base), ("new", self.new))
+            for side, snapshot in (("base", self.base), ("new", self.new))
         ]
         joined = sides[0].join(sides[1], on=keys, how="full", coalesce=True, nulls_equal=True)
         numbers = pl.col("base_bytes", "new_bytes", "base_blocks", "new_blocks").fill_null(0)
@@ -88,30 +116,26 @@ class SnapshotPair(msgspec.Struct, frozen=True, eq=False):
     @property
     def reserved(self) -> tuple[int, int]:
         """What the allocator held at the ends of both."""
-        base, new = (
-            int(reserved_memory(trace)["reserved_bytes"].sum() or 0)
-            for trace in (self.base, self.new)
-        )
-        return base, new
+        return self.base.reserved_bytes, self.new.reserved_bytes
 
     @property
     def failures(self) -> tuple[int, int]:
         """How many allocations failed in both."""
-        base, new = (failed_allocations(trace).height for trace in (self.base, self.new))
-        return base, new
+        return self.base.failures, self.new.failures
 
 
-@memoize_per_trace
 def _live(trace: Trace) -> pl.DataFrame:
     """Blocks at the peaks, by names that do not change with the lines above them."""
     live = blocks_at_peak(trace)
-    return live.select(
+    named = live.select(
         "device",
         "bytes",
         pl.col("category").cast(pl.String),
         _without_lines(live["module"]),
         _without_lines(live["place"]),
     )
+    groups = named.group_by("device", *GROUPS, maintain_order=True)
+    return groups.agg(pl.col("bytes").sum(), pl.len().cast(pl.Int64).alias("blocks"))
 
 
 def _without_lines(names: pl.Series) -> pl.Series:

@@ -565,3 +565,21 @@ class SnapshotChangeLimits(Limits):
     """Part of the peak; choices of libraries between equal algorithms make less of a difference."""
     min_bytes = 2**20
     """Bytes: the smallest segment that an allocator takes of a device is twice that."""
+
+
+class LogChangeLimits(Limits):
+    """`comparison.collective_logs`."""
+
+    alpha = 0.01
+    """Chance that an operation is said to have changed that did not, of all operations together."""
+    min_share = 0.05
+    """Part of its time by which an operation has to change; runs of one program on the same hosts
+    differ by less."""
+    min_ns = 2000.0
+    """Nanoseconds that an operation has to change by: logs count in microseconds."""
+    min_late_ns = 200_000.0
+    """Nanoseconds by which a rank has to become later; clocks of hosts agree to about so much."""
+    stretches = 10
+    """Parts of a log whose means are compared."""
+    min_per_stretch = 4
+    """Collectives of each part: of fewer a step that is cut weighs too much."""

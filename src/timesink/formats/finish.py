@@ -23,6 +23,7 @@ from timesink.model.launches import (
 from timesink.model.schema import BUSY_KINDS, EMPTY_TABLES, STEPS, TABLES, TraceTable
 from timesink.model.trace import SNAPSHOT, Metadata, Trace
 from timesink.model.vendors import is_waiting_work
+from timesink.runtime.native import is_native, native_module
 
 # Health checks on the finished tables: what looks wrong in the trace as a whole.
 #
@@ -40,6 +41,7 @@ CLOCK_FAULT_SPANS = 100
 MIN_TO_JUDGE_CLOCK = 10
 LONGEST_NAME = 60
 LARGEST_CODE_TABLE = 1 << 24
+_MOST_LANES = 2**31 - 1
 
 
 def find_oddities(tables: Mapping[str, pl.DataFrame], metadata: Metadata) -> list[HealthEntry]:
@@ -200,18 +202,31 @@ def _overlapping_slices(busy: pl.DataFrame) -> HealthEntry:
 def _overlapping_host(host: pl.DataFrame) -> HealthEntry:
     """Host calls during which another begins that ends later, so that neither holds the other."""
     calls = of_kind(host["kind"], NESTED_KINDS) & (host["dur_ns"] > 0)
-    rows = _some(host, ("name", "pid", "tid", "ts_ns", "dur_ns"), calls)
+    rows = _some(host, ("pid", "tid", "ts_ns", "dur_ns"), calls)
     if rows.is_empty():
         return HealthEntry("overlapping_host", 0)
-    line = _on_one_line(rows, ["pid", "tid"])
 
     def example(first: int) -> str:
+        line = _on_one_line(rows, ["pid", "tid"])
         start, end = line[first]
         inside, beyond = (line[:, 0] > start) & (line[:, 0] < end), line[:, 1] > end
         other = int(np.argmax(inside & beyond))
-        return f"{_name(rows, first)} and {_name(rows, other)}, thread {rows['tid'][first]}"
+        places = calls.arg_true()
+        names = f"{_name(host, places[first])} and {_name(host, places[other])}"
+        return f"{names}, thread {rows['tid'][first]}"
 
-    return _entry("overlapping_host", np.flatnonzero(partially_overlapping(line)), example)
+    return _entry("overlapping_host", np.flatnonzero(_crossed(rows)), example)
+
+
+def _crossed(calls: pl.DataFrame) -> NDArray[np.bool_]:
+    """Which calls have another one of their thread begin inside them and end after them."""
+    lane, lanes = _lanes(calls, ["pid", "tid"])
+    if not is_native() or lanes > _MOST_LANES:
+        return partially_overlapping(_on_one_line(calls, ["pid", "tid"]))
+    ends = calls["ts_ns"] + calls["dur_ns"]
+    columns = lane.astype(np.int32), calls["ts_ns"].to_numpy(), ends.to_numpy()
+    flags = native_module().crossed(*(column.tobytes() for column in columns))
+    return np.frombuffer(flags, np.bool_)
 
 
 def _unlinked_kernels(busy: pl.DataFrame) -> HealthEntry:
@@ -488,22 +503,22 @@ def conform(frame: pl.DataFrame, table: TraceTable) -> pl.DataFrame:
         return table.empty()
     if dict(frame.schema) == table.schema and frame.columns == list(table.schema):
         return frame
-    columns, absent = frame.to_dict(), _absent(table)
+    columns = frame.to_dict()
     # Column by column: a small trace has many, and asking for all at once takes longer.
     return pl.DataFrame(
         [
             columns[name].cast(dtype, strict=False)
             if name in columns
-            else absent[name].new_from_index(0, frame.height)
+            else _absent(name, dtype).new_from_index(0, frame.height)
             for name, dtype in table.schema.items()
         ]
     )
 
 
 @cache
-def _absent(table: TraceTable) -> dict[str, pl.Series]:
+def _absent(name: str, dtype: pl.DataType) -> pl.Series:
     """One row of nothing."""
-    return table.empty().clear(1).to_dict()
+    return pl.Series(name, [None], dtype=dtype)
 
 
 def find_steps(host: pl.DataFrame) -> pl.DataFrame:

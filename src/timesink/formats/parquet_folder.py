@@ -17,6 +17,7 @@ from timesink.errors import UnreadableError
 from timesink.formats.small_files import small_content
 from timesink.formats.stored_names import DESCRIPTION, SCHEMA_VERSION, is_folder
 from timesink.formats.written_files import written_aside
+from timesink.model.compiled_code import CompiledCode
 from timesink.model.graph_facts import CaptureFailure, CaptureUse, GraphFacts
 from timesink.model.health import RULES, HealthEntry
 from timesink.model.recorded_run import recorded_run
@@ -140,6 +141,7 @@ def _scan_table(folder: Path, name: str, *, hold_open: bool) -> pl.LazyFrame:
 
 def _metadata(fields: dict[str, Any]) -> Metadata:
     distributed, run, graphs = fields["distributed"], fields.get("run"), fields.get("graphs")
+    compiled = fields.get("compiled")
     return Metadata(
         **{
             **fields,
@@ -147,6 +149,7 @@ def _metadata(fields: dict[str, Any]) -> Metadata:
             "distributed": Distributed(**{**distributed, "groups": tuple(distributed["groups"])}),
             "run": None if run is None else recorded_run(run)[0],
             "graphs": None if graphs is None else _graph_facts(graphs),
+            "compiled": None if compiled is None else msgspec.convert(compiled, CompiledCode),
         }
     )
 

@@ -12,15 +12,18 @@ Who reads gigabytes takes finished parts away while the rest is read: a `Drain` 
 from __future__ import annotations
 
 import gc
+import os
 import pickle
 import re
 import struct
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from typing import Any, TypeAlias
 
 from timesink.errors import UnreadableError
 from timesink.formats.source_file import SourceFile
+from timesink.runtime.native import is_native, native_module
 
 Stack: TypeAlias = list[list[Any]]
 """What is being built: the values of each open level, the outermost first."""
@@ -60,7 +63,7 @@ def is_pickle(head: bytes) -> bool:
     return len(head) > 2 and head[0] == 0x80 and 2 <= head[1] <= 5
 
 
-def load_plain(source: SourceFile, make_drain: Callable[[], Drain | None] = lambda: None) -> Any:
+def load_plain(source: SourceFile, make_drain: Callable[[], Drain | None] | None = None) -> Any:
     """The value of a pickle that holds plain values alone.
 
     `make_drain` makes what takes finished parts away, anew for each attempt at the file.
@@ -73,10 +76,24 @@ def load_plain(source: SourceFile, make_drain: Callable[[], Drain | None] = lamb
     {'segments': [1, 2.5, 'text', None]}
     """
     with _without_collection():
+        if make_drain is None and is_native() and (value := _load_compiled(source)) is not None:
+            return value
+        new_drain = make_drain or (lambda: None)
         try:
-            return _load_checked(source, make_drain())
+            return _load_checked(source, new_drain())
         except _UnusualError:
-            return Interpreter(source, make_drain()).run()
+            return Interpreter(source, new_drain()).run()
+
+
+def _load_compiled(source: SourceFile) -> Any:
+    """The value, by compiled code; None where that does not read it."""
+    native = native_module()
+    reader = native.snapshot_reader(int.from_bytes(os.urandom(8), "little"), [])
+    for block in source.blocks():
+        is_complete = native.snapshot_feed(reader, block)
+        if is_complete is not False:
+            return native.plain_result(reader) if is_complete else None
+    return None
 
 
 @contextmanager
@@ -98,6 +115,7 @@ class _UnusualError(Exception):
     """Something that the pattern does not know; the interpreter decides what to make of it."""
 
 
+@cache
 def _instructions() -> re.Pattern[bytes]:
     """Instructions of protocol 4 and 5 that make plain values; of tuples, pairs of numbers alone.
 
@@ -118,7 +136,6 @@ def _instructions() -> re.Pattern[bytes]:
     )
 
 
-_INSTRUCTIONS = _instructions()
 _ARGUMENTS = {
     **dict.fromkeys(b"K\x8ch\x80\x8a", 1),
     **dict.fromkeys(b"M", 2),
@@ -166,7 +183,7 @@ def _checked_chunks(source: SourceFile) -> Iterator[tuple[bytes, bool]]:
         data, place = rest + block, 0
         seen += len(block)
         while place < len(data):
-            match = _INSTRUCTIONS.match(data, place, place + _PATTERN_BYTES)
+            match = _instructions().match(data, place, place + _PATTERN_BYTES)
             end = place if match is None else match.end()
             pieces.append(data[place:end])
             size += end - place

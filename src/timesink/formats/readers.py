@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
 from timesink.errors import UnreadableError
+from timesink.formats.chrome.container import names_its_profiler
 from timesink.formats.read_options import ReadOptions
 
 if TYPE_CHECKING:
@@ -93,7 +94,9 @@ def find_reader(source: SourceFile, head: bytes) -> Reader:
             "convert it first: iconv -f UTF-16 -t UTF-8 FILE > OTHER",
         )
     candidates: tuple[str, ...] = READERS
-    if head.startswith((b"{", b"[")):
+    if names_its_profiler(head):
+        candidates = READERS[-1:]
+    elif head.lstrip().startswith((b"{", b"[")):
         candidates = _OF_EVENTS if b'"traceEvents"' in head else _AS_JSON
     for reader in map(_load_reader, candidates):
         if reader.sniff(head, source.name):

@@ -120,12 +120,26 @@ class Fields(msgspec.Struct, frozen=True):
 
 
 def as_bytes(content: bytes | bytearray | memoryview) -> Bytes:
-    """Content as an array of bytes, without a copy.
+    """Content as an array of bytes, with room behind it that `split_messages` needs.
 
-    >>> int(as_bytes(b"a")[0])
-    97
+    >>> as_bytes(b"a").tolist()
+    [97]
     """
-    return np.frombuffer(content, np.uint8)
+    data = np.frombuffer(content, np.uint8)
+    return np.concatenate([data, _ROOM])[: len(data)]
+
+
+_ROOM = np.zeros(2 * MAX_VARINT, np.uint8)
+
+
+def _with_room(data: Bytes) -> Bytes:
+    """The same bytes, behind which may be read a little: of all messages of a file one copy."""
+    base = data.base
+    if isinstance(base, np.ndarray) and base.dtype == np.uint8 and base.ndim == 1:
+        has_room = len(base) == len(data) + len(_ROOM)
+        if has_room and base.ctypes.data == data.ctypes.data:
+            return base
+    return np.concatenate([data, _ROOM])
 
 
 def split_messages(
@@ -144,7 +158,7 @@ def split_messages(
     end = np.array(ends, np.int64)
     message = np.flatnonzero(position < end)
     position, end = position[message], end[message]
-    padded = np.concatenate([data, np.zeros(2 * MAX_VARINT, np.uint8)])
+    padded = _with_room(data)
     parts: list[tuple[Integers, ...]] = []
     breaks: list[tuple[Integers, Integers]] = []
     while len(message) > _FEW:

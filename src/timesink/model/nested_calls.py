@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
 import msgspec
@@ -29,7 +29,9 @@ def pre_order(thread: Ints, start: Ints, end: Ints, frames: Flags | None = None)
     by_thread = np.argsort(thread.astype(np.int32), kind="stable")
     parts = [by_thread[:0]]
     for part in (by_thread[run] for run in run_slices(thread[by_thread])):
-        order = part[np.argsort(start[part], kind="stable")]
+        order = part
+        if (start[part[1:]] < start[part[:-1]]).any():
+            order = part[np.argsort(start[part], kind="stable")]
         same = start[order[1:]] == start[order[:-1]]
         if same.any():
             # Equal starts are few: only they are sorted by length as well.
@@ -47,18 +49,14 @@ class Nesting(msgspec.Struct, frozen=True):
     depth: Ints
     crossing: Flags
     self_start: Ints
+    size: Ints | None = None
+    """How many calls each subtree has, where that was counted on the way."""
 
 
-def nest_in_order(
-    thread: Ints,
-    start: Ints,
-    end: Ints,
-    frames: Flags | None = None,
-    walk: Callable[[Ints, Ints, Flags], Nesting] | None = None,
-) -> Nesting:
+def nest_in_order(thread: Ints, start: Ints, end: Ints, frames: Flags | None = None) -> Nesting:
     """Nest calls that are in pre-order; `frames` stay callers of what outlasts them.
 
-    Threads whose calls cross are walked call by call, in Python unless a faster way is given.
+    Threads whose calls cross are walked call by call.
     """
     frames = np.zeros(len(start), dtype=np.bool_) if frames is None else frames
     depth = np.zeros(len(thread), dtype=np.int64)
@@ -78,7 +76,7 @@ def nest_in_order(
     misfits = np.flatnonzero((parent >= 0) & (end > end[parent]))
     for number in np.unique(thread[misfits]).tolist():
         part = stretches[number]
-        walked = (walk or walk_by_loop)(start[part], end[part], frames[part])
+        walked = walk_by_loop(start[part], end[part], frames[part])
         parent[part] = np.where(walked.parent >= 0, walked.parent + part.start, -1)
         depth[part], crossing[part] = walked.depth, walked.crossing
         self_start[part] = walked.self_start

@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from timesink.model.compiled_code import CompiledCode
 from timesink.model.graph_facts import GraphFacts
 from timesink.model.health import HealthEntry
 from timesink.model.recorded_run import RecordedRun
@@ -73,6 +74,8 @@ class Metadata:
     """What the recorder says about the run, where it left `run.json` beside the trace."""
     graphs: GraphFacts | None = None
     """What captures beside the trace say; None where there are none."""
+    compiled: CompiledCode | None = None
+    """What is known of compiled code; None where nothing lies beside the trace."""
 
 
 def why_no_calls(trace: Trace) -> str:

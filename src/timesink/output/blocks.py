@@ -294,6 +294,15 @@ class Picture(msgspec.Struct, frozen=True, tag_field="type", tag="picture"):
     caption: str = ""
 
 
+class Code(msgspec.Struct, frozen=True, tag_field="type", tag="code"):
+    """Code of a program or of a compiler, folded up at first."""
+
+    title: str
+    lines: tuple[str, ...]
+    note: str = ""
+    """What to know of it, such as what is left out."""
+
+
 class Detail(msgspec.Struct, frozen=True):
     title: str
     kind: Kind
@@ -459,6 +468,7 @@ Block: TypeAlias = (
     | Table
     | Curves
     | Picture
+    | Code
     | Icicle
     | Tree
     | Heatmap

@@ -201,4 +201,4 @@ _WRITERS: Mapping[type, Callable[[Any, Words], str]] = {
     blocks.Table: _table,
     blocks.Health: _health,
 }
-"""Curves, trees and maps are for the screen and for pages."""
+"""Curves, trees, maps and code are for the screen and for pages."""

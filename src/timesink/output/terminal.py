@@ -149,7 +149,7 @@ def _section(section: Section, width: int) -> Iterator[RenderableType]:
     members = [
         tables.tree_table(block) if isinstance(block, blocks.Tree) else block
         for block in section.blocks
-        if not isinstance(block, blocks.Picture | blocks.Scatter)
+        if not isinstance(block, blocks.Picture | blocks.Scatter | blocks.Code)
     ]
     if not members and not section.lead:
         return
@@ -371,4 +371,4 @@ _WRITERS: Mapping[type, Callable[[Any, int], Iterator[RenderableType]]] = {
     blocks.Heatmap: _heatmap,
     blocks.Health: _health,
 }
-"""Pictures are for pages alone."""
+"""Pictures and code are for pages alone."""

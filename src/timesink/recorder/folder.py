@@ -27,6 +27,9 @@ _PARTS = (
     "memory.pickle",
     "memory.rank*.pickle",
     "memory.pid*.pickle",
+    "trace.compiled.json.gz",
+    "trace.rank*.compiled.json.gz",
+    "trace.pid*.compiled.json.gz",
     COUNTERS_FILE,
     f".{COUNTERS_FILE}.new",
     "run.json",
@@ -87,6 +90,10 @@ class RecordingFolder:
     def captures(self, worker: str = "") -> Path:
         """The graphs that a process captured."""
         return self.folder / f"trace{f'.{worker}' if worker else ''}.captures.json.gz"
+
+    def compiled(self, worker: str = "") -> Path:
+        """What was compiled in a process."""
+        return self.folder / f"trace{f'.{worker}' if worker else ''}.compiled.json.gz"
 
     def check(self, *, force: bool) -> None:
         """Refuse before the program runs what cannot work after it."""
@@ -157,7 +164,7 @@ PLAN_FILE = "plan.json"
 CONTROL_VARIABLE = "TIMESINK_RECORD"
 """Names the control folder to the processes of a recorded program."""
 
-EXTRAS = ("stack", "shapes", "memory", "modules", "flops", "memory-snapshot")
+EXTRAS = ("stack", "shapes", "memory", "modules", "flops", "memory-snapshot", "compiled")
 """What can be added to a timeline, at a price: by torch.profiler, and beside it."""
 MEMORY_SNAPSHOT = "memory-{pid}.{kind}pickle"
 """What a process leaves of its allocator, until the recording is put together."""
@@ -165,6 +172,8 @@ CAPTURES_NOTED = "graphs-{pid}.noted"
 """What a process leaves of the graphs it captures: a line of JSON each, and its marks."""
 DEFAULT_ON = ("graphs",)
 """What is noted beside a timeline unless it is left out."""
+COMPILED_CODE = "compiled-{pid}.json.gz"
+"""The same of what torch.compile generated in it."""
 
 DEFAULT_CYCLES = 20
 DEFAULT_SKIP = 5

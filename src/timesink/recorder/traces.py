@@ -16,6 +16,7 @@ from pathlib import Path
 from timesink.errors import reason_of
 from timesink.recorder.folder import (
     CLOCK_MARK,
+    COMPILED_CODE,
     CUT_MARK,
     MEMORY_SNAPSHOT,
     OTHER_STEP_MARK,
@@ -302,6 +303,10 @@ def collect_traces(processes: Sequence[ProcessNotes], place: RecordingFolder) ->
         memory = _collect_memory(process.pid, place.memory(name), place.control)
         with suppress(OSError):
             collect_captures(process, place.captures(name), place.control)
+        with suppress(OSError):
+            # Beside a timeline its name says which; no file where nothing was compiled.
+            left = place.control / COMPILED_CODE.format(pid=process.pid)
+            left.replace(place.compiled(name))
         recorded.append(replace(collected, memory=memory))
     return recorded
 

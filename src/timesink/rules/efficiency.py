@@ -17,13 +17,17 @@ import numpy as np
 import polars as pl
 from msgspec.structs import replace
 
-from timesink.analyses.columns import device_columns, device_names, memoize_per_trace
+from timesink.analyses.columns import (
+    device_columns,
+    device_names,
+    memoize_per_trace,
+    recording_of,
+)
 from timesink.analyses.device_activities import has_device_work
 from timesink.analyses.device_idle import idle_causes
 from timesink.analyses.kernels.peaks import choose_peaks
 from timesink.analyses.names import short_kernel_name
 from timesink.analyses.replay.changes import parse_change
-from timesink.analyses.replay.own_clock import recording_of
 from timesink.analyses.replay.play import recorded_play
 from timesink.analyses.replay.prediction import program_of
 from timesink.analyses.replay.what_if import Scenario, apply_change, step_ns

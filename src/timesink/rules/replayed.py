@@ -9,10 +9,9 @@ import glob
 from collections.abc import Callable, Iterator
 
 import numpy as np
-import polars as pl
 from msgspec.structs import replace
 
-from timesink.analyses.columns import device_columns, host_names
+from timesink.analyses.columns import device_kinds, device_names, host_names
 from timesink.analyses.device_idle import idle_causes
 from timesink.analyses.forest import descendant_mask
 from timesink.analyses.replay.changes import AskedChange
@@ -23,6 +22,7 @@ from timesink.analyses.thresholds import WhatIfLimits
 from timesink.analyses.work.formulas import formula_of
 from timesink.errors import UsageError
 from timesink.model import units
+from timesink.model.arrays import is_among
 from timesink.model.findings import Evidence, RunFinding
 from timesink.model.intervals import Ints
 from timesink.model.trace import Trace
@@ -98,8 +98,8 @@ def _waits_in_steps(
     if not len(waits):
         return
     outer, is_operator = waiting_calls(trace, base, waits)
-    products, _ = operators_around(trace, base, np.flatnonzero(calls.named(_computes)))
-    is_result_wait = ~np.isin(outer, _senders(trace, base)) & ~np.isin(outer, products)
+    products, _ = operators_around(trace, np.flatnonzero(calls.named(_computes)))
+    is_result_wait = ~is_among(outer, _senders(trace, base)) & ~is_among(outer, products)
     waits, outer, is_operator = (
         waits[is_result_wait],
         outer[is_result_wait],
@@ -130,11 +130,11 @@ def _computes(name: str) -> bool:
 def _senders(trace: Trace, base: Scenario) -> Ints:
     """Outermost operators that copy something to the device."""
     work = base.graph.work
-    about = device_columns(trace).select("kind", pl.col("name").cast(pl.String))[work.row]
-    sent = about.select((pl.col("kind") == "memcpy") & pl.col("name").str.contains(_FROM_HOST))
-    copies = np.flatnonzero(sent.to_series().fill_null(value=False).to_numpy() & work.launched)
+    sent = device_kinds(trace).among("memcpy")
+    sent &= device_names(trace).matching(lambda name: _FROM_HOST in name)
+    copies = np.flatnonzero(sent[work.row] & work.launched)
     call = base.graph.points.calls.place[work.call[copies]]
-    return operators_around(trace, base, call[call >= 0])[0]
+    return operators_around(trace, call[call >= 0])[0]
 
 
 # -- gaps between queued work ----------------------------------------------------------------------

@@ -18,6 +18,30 @@ class CommunicationLimits(Limits):
     """Of exposed communication: where less can be hidden, overlap is not what to try."""
 
 
+class CompiledLimits(Limits):
+    """`rules.compiled`."""
+
+    min_between = 0.05
+    """Part of a step that the host is between compiled graphs, from which on breaks are no small
+    matter."""
+    min_again_s = 0.5
+    """Seconds of compiling once more from which on they are a finding: people notice half a
+    second."""
+    long_again_s = 30.0
+    """The same from which on it is no small matter; a choice."""
+
+
+class GraphsLimits(Limits):
+    """`rules.graphs`."""
+
+    min_outside = 0.1
+    """Part of the device work of steps outside of the graphs, from which on it is a finding."""
+    min_launches = 20
+    """Launches of a step outside of the graphs: fewer cost a tenth of a millisecond at most."""
+    min_memory = 0.1
+    """Part of the memory of the device that graphs hold, from which on it is a finding."""
+
+
 class CounterNamesLimits(Limits):
     """`rules.counter_names`."""
 

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 _native: Any
 try:
@@ -23,6 +27,18 @@ def is_native() -> bool:
 def native_module() -> Any:
     """The compiled module; None where the package was built without a compiler."""
     return _native
+
+
+ArrayView: TypeAlias = "tuple[int, int]"
+"""Where an array is, and how many entries it has."""
+
+
+def array_view(array: NDArray[Any], dtype: type[np.generic]) -> ArrayView:
+    """An array for compiled code, which reads it where it is: it must outlive the call."""
+    if array.dtype != dtype or not array.flags.c_contiguous:
+        msg = f"an array in one piece of {dtype.__name__} is needed, not of {array.dtype}"
+        raise ValueError(msg)
+    return array.__array_interface__["data"][0], array.size
 
 
 def native_state() -> str:

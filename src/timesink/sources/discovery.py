@@ -110,7 +110,16 @@ def files_at(path: Path) -> list[Path]:
             f"{path}: a recording without a trace and without counters",
             (run.run and run.run.why_partial) or "record a program that uses PyTorch, or counters",
         )
-    raise UnreadableError.no_trace(path)
+    raise _no_trace(path)
+
+
+def _no_trace(folder: Path) -> UnreadableError:
+    if not is_log_folder(folder):
+        return UnreadableError.no_trace(folder)
+    return UnreadableError(
+        f"{folder}: holds logs of collectives, which have no timeline",
+        "ask  timesink analyze, or timesink compare with the logs of another run",
+    )
 
 
 def matching_traces(pattern: str) -> list[Path]:
@@ -137,7 +146,18 @@ def traces_in(folder: Path) -> list[Path]:
     """Traces of one folder: those with the profiler's names if there are any, else by content."""
     listed = sorted(folder.iterdir())
     named = [file for file in listed if is_profiler_name(file.name) and file.is_file()]
-    return _each_once(named or [file for file in listed if is_trace_file(file)])
+    return _each_once(named or _originals([file for file in listed if is_trace_file(file)]))
+
+
+def _originals(files: list[Path]) -> list[Path]:
+    """Files without what a profiler of XLA writes for viewers beside `NAME.xplane.pb`."""
+    names = {file.name.removesuffix(_XPLANE) for file in files if file.name.endswith(_XPLANE)}
+    copies = {f"{name}{ending}" for name in names for ending in _FOR_VIEWERS}
+    return [file for file in files if file.name not in copies]
+
+
+_XPLANE, _FOR_VIEWERS = ".xplane.pb", (".trace.json", ".trace.json.gz")
+"""The latter hold a million events at most, and fewer details."""
 
 
 def traces_left_out(folder: Path) -> list[Path]:

@@ -10,8 +10,10 @@ import contextlib
 import tempfile
 from collections import deque
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -19,13 +21,14 @@ import msgspec
 from msgspec import structs
 
 from timesink.errors import TimesinkError, UnreadableError
-from timesink.formats.chrome.container import looks_like_events
+from timesink.formats.chrome.container import looks_like_events, names_its_profiler
 from timesink.formats.chrome.decoder_crew import WORTH_A_WORKER, DecoderCrew
 from timesink.formats.file_names import rank_in_name
 from timesink.formats.read_options import IsChosen, Progress, ReadOptions
 from timesink.formats.readers import read_trace
 from timesink.formats.source_file import open_source
 from timesink.formats.stored_names import is_folder
+from timesink.runtime.native import is_native
 from timesink.runtime.workers import Workers, usable_cores
 from timesink.sources.cache import Cache, return_free_memory, save_in_background, wait_until_saved
 from timesink.sources.captures import CaptureFile
@@ -92,10 +95,46 @@ class OpenedRun:
     trace: Trace | None = None
 
 
+_ahead: dict[int, tuple[Input, Future[OpenedRun]]] = {}
+"""What is opened while its caller loads what it needs, by the number of its input."""
+
+
+def open_ahead(
+    source: Input, *, cache: bool = True, jobs: int | None = None, progress: Progress | None = None
+) -> None:
+    """Start to open the only run at a place: `open_run` of the same input takes it from there.
+
+    Compiled code reads beside what loads meanwhile; without it nothing is gained.
+    """
+    if not is_native() or not isinstance(source.place, Path):
+        return
+    opened: Future[OpenedRun] = Future()
+
+    def read() -> None:
+        try:
+            opened.set_result(_open_run(source, cache=cache, jobs=jobs, progress=progress))
+        except BaseException as error:  # noqa: BLE001 - who asks for the run is told
+            opened.set_exception(error)
+
+    _ahead[id(source)] = source, opened
+    Thread(target=read, daemon=True).start()
+
+
 def open_run(
     source: Input, *, cache: bool = True, jobs: int | None = None, progress: Progress | None = None
 ) -> OpenedRun:
     """Look up the only run at a place, and open it where it is one recording, not several ranks."""
+    _, opened = _ahead.pop(id(source), (None, None))
+    return (
+        _open_run(source, cache=cache, jobs=jobs, progress=progress)
+        if opened is None
+        else opened.result()
+    )
+
+
+def _open_run(
+    source: Input, *, cache: bool, jobs: int | None, progress: Progress | None
+) -> OpenedRun:
     recordings, notes = source.run
     if len(recordings) > 1:
         return OpenedRun(recordings, tuple(notes))
@@ -118,6 +157,8 @@ def open_recording(
     A trace that had to be read is kept in the store: before this returns, or `in_background`.
     One that is not to be kept may be read in `brief`, see `ReadOptions`.
     """
+    if recording.remote is None and recording.path.is_dir():
+        return _as_recorded(_read_folder(recording.path), recording)
     if store is None:
         with on_this_machine(recording, progress) as path:
             how = ReadOptions(jobs, progress, brief=brief)
@@ -195,8 +236,9 @@ def _read(path: Path, recording: Recording, how: ReadOptions, *, cache: bool) ->
     crew = None
     source = open_source(path)
     with contextlib.suppress(OSError):
-        if looks_like_events(source.head()):
-            crew = DecoderCrew(source, how.jobs, how.brief)
+        head = source.head()
+        if looks_like_events(head):
+            crew = DecoderCrew(source, how.jobs, how.brief, at_once=names_its_profiler(head))
     with crew or contextlib.nullcontext():
         trace = read_trace(path, replace(how, crew=crew))
     if how.brief is None:
@@ -217,6 +259,10 @@ def _read(path: Path, recording: Recording, how: ReadOptions, *, cache: bool) ->
         trace = with_snapshot(trace, beside.memory)
     if beside.counters is not None:
         trace = _with_counters(trace, beside.counters)
+    if beside.compiled:
+        from timesink.sources.compiled import with_compiled  # noqa: PLC0415 - start-up time
+
+        trace = with_compiled(trace, beside.compiled)
     captures = recording.captures or beside.captures
     return _with_captures(trace, captures, how, cache=cache) if captures else trace
 

@@ -18,6 +18,8 @@ from timesink.formats.source_file import open_source
 from timesink.model.recorded_run import SCHEMA, RecordedRun, recorded_run
 from timesink.sources.captures import ENDING as CAPTURES_ENDING
 from timesink.sources.captures import CaptureFile, captures_beside
+from timesink.sources.compiled import ENDING as COMPILED_ENDING
+from timesink.sources.compiled import compiled_beside
 
 # `run.json` beside a trace: found and read without anything heavy, as it is asked for early.
 
@@ -117,6 +119,10 @@ def is_named_by_rank_alone(name: str) -> bool:
 def is_named_as_event_table(name: str) -> bool:
     """Whether a name is that of a CSV of events: other CSV files are no traces."""
     return _EVENT_TABLE.search(name) is not None
+
+
+SNAPSHOT_ENDINGS = (".pickle", ".pkl", ".pickle.gz", ".pkl.gz", ".pickle.zip", ".pkl.zip")
+"""Of memory snapshots."""
 
 
 def is_named_as_snapshot(name: str) -> bool:
@@ -233,6 +239,8 @@ class Sidecars(msgspec.Struct, frozen=True):
     tables: tuple[Path, ...] = ()
     """Further tables of a recording that is a folder of them."""
     captures: tuple[CaptureFile, ...] = ()
+    compiled: tuple[Path, ...] = ()
+    """What says something of compiled code."""
 
     @property
     def files(self) -> list[Path]:
@@ -240,7 +248,7 @@ class Sidecars(msgspec.Struct, frozen=True):
         run = None if self.run is None else self.run.path
         captures = (file.path for file in self.captures)
         beside = (self.counters, self.topology, run, self.memory, *captures)
-        return [*(file for file in beside if file is not None), *self.tables]
+        return [*(file for file in beside if file is not None), *self.tables, *self.compiled]
 
 
 def sidecars_of(path: Path) -> Sidecars:
@@ -256,7 +264,8 @@ def sidecars_of(path: Path) -> Sidecars:
         find_topology(path),
         find_memory(path, run),
     )
-    return Sidecars(counters, topology, run, memory, tables, captures)
+    compiled = compiled_beside(path)
+    return Sidecars(counters, topology, run, memory, tables, captures, compiled)
 
 
 def find_memory(path: Path, run: RunFile | None) -> Path | None:
@@ -296,8 +305,9 @@ def belongs_beside(name: str, trace: str, *, shared: bool) -> bool:
     """
     common = ("counters.csv", RUN_FILE) if shared else ()
     own = (*_own_counters(trace), *_names_beside(trace, "memory.pickle"))
-    captures = f"{stem_of(trace)}{CAPTURES_ENDING}"
-    return _PACKED.sub("", name) in (*own, *common, _TOPOLOGY, captures)
+    stem = stem_of(trace)
+    facts = (f"{stem}{CAPTURES_ENDING}", f"{stem}{COMPILED_ENDING}")
+    return _PACKED.sub("", name) in (*own, *common, _TOPOLOGY, *facts)
 
 
 def _first_beside(path: Path, *names: str) -> Path | None:

@@ -20,6 +20,8 @@ from timesink.sources.ab_folder import is_of_family
 from timesink.sources.places import is_url, place_of
 
 WATCH_FILE, STATUS_FILE, SERIES_FILE = "watch.json", "status.json", "series.json"
+LOG_WATCH_FILE = "log-watch.json"
+"""Of a watch of logs of collectives, which has none of these."""
 INCIDENTS, INCIDENT_FILE, REPORT = "incidents", "incident.json", "report.html"
 WATCH_SCHEMA = "timesink/watch/1"
 STATUS_SCHEMA = "timesink/watch-status/1"

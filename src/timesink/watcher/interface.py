@@ -10,6 +10,11 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from timesink.watcher.collective_logs import (
+        log_watch_document,
+        log_watch_status,
+        watch_logs,
+    )
     from timesink.watcher.durations import (
         judge_durations,
         learn_durations,
@@ -27,16 +32,20 @@ __all__ = [
     "judge_durations",
     "learn_durations",
     "learned_sentences",
+    "log_watch_document",
+    "log_watch_status",
     "one_thread",
     "place_document",
     "status_document",
     "status_of",
     "watch_document",
+    "watch_logs",
     "watch_pid",
     "watch_program",
 ]
 
 _FILES = {
+    "collective_logs": ("log_watch_document", "log_watch_status", "watch_logs"),
     "durations": ("judge_durations", "learn_durations", "learned_sentences", "watch_document"),
     "journal": ("ask_watcher",),
     "program": ("watch_pid", "watch_program"),

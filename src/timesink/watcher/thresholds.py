@@ -176,3 +176,18 @@ class SessionLimits(Limits):
     """A thread or process that made no step for so long is in no alarm any more."""
     no_cycle_s = 30.0
     """A program that made none by then is asked why."""
+
+
+class LogWatchLimits(Limits):
+    """`watcher.collective_logs`."""
+
+    window = 50
+    """Collectives of a group that are judged together."""
+    min_windows = 2
+    """Windows in a row that have to show the same change: one may be a pause of the program."""
+    silent_s = 60.0
+    """Seconds without a collective, where there were some before: the run may stand still."""
+    silent_ratio = 20.0
+    """Of the longest silence while it was learned: evaluation and checkpoints take their time."""
+    max_open = 4096
+    """Collectives that wait for ranks that have not logged them; the oldest is judged as it is."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,13 @@ from hypothesis import strategies as st
 
 import timesink
 from timesink.analyses.replay.graph import replay_graph
-from timesink.analyses.replay.play import moments_by_loop, moments_of_nodes, play
+from timesink.analyses.replay.play import (
+    moments_by_loop,
+    moments_of_nodes,
+    passes_of,
+    play,
+    work_so_far,
+)
 from timesink.runtime.native import NATIVE_VARIABLE, native_module
 
 compiled = pytest.mark.skipif(native_module() is None, reason="built without a compiler")
@@ -24,16 +31,48 @@ def graphs(draw):
     count = draw(st.integers(0, 40))
     links = st.lists(st.integers(-1, max(count - 1, -1)), min_size=count, max_size=count)
     times = st.lists(TIMES, min_size=count, max_size=count)
-    integers = (np.array(draw(links), np.int64) for _ in range(2))
-    floats = (np.array(draw(times), np.float64) for _ in range(2))
-    (before, needs), (gap, lag) = integers, floats
-    return before, gap, needs, lag
+    (before, needs), (gap, lag) = (
+        [np.array(draw(values), dtype) for _ in range(2)]
+        for values, dtype in ((links, np.int64), (times, np.float64))
+    )
+    kind = np.array(draw(st.lists(st.integers(0, 2), min_size=count, max_size=count)), np.int64)
+    numbers = np.arange(count)
+    graph = FakeGraph(
+        before=before,
+        needs=needs,
+        gap=gap,
+        lag=lag,
+        point=np.where(kind == 1, numbers, -1),
+        activity=np.where(kind == 2, numbers, -1),
+        waits=np.array(draw(st.lists(st.booleans(), min_size=count, max_size=count)), np.bool_),
+    )
+    return graph, *(np.array(draw(times), np.float64) for _ in range(2))
+
+
+@dataclass
+class FakeGraph:
+    """What a replay reads of a graph."""
+
+    before: np.ndarray
+    needs: np.ndarray
+    gap: np.ndarray
+    lag: np.ndarray
+    point: np.ndarray
+    activity: np.ndarray
+    waits: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.before)
 
 
 @compiled
 @given(graphs())
-def test_both_give_the_same(graph):
-    assert moments_of_nodes(*graph).tobytes() == moments_by_loop(*graph).tobytes()
+def test_both_give_the_same(drawn):
+    graph, work, length = drawn
+    with np.errstate(invalid="ignore"):
+        gap, lag = passes_of(graph, work, length)
+    by_loop = moments_by_loop(graph.before, gap, graph.needs, lag)
+    assert moments_of_nodes(graph, work, length).tobytes() == by_loop.tobytes()
 
 
 @compiled
@@ -42,7 +81,10 @@ def test_recordings(shared_root: Path, name: str, monkeypatch: pytest.MonkeyPatc
     trace = timesink.open(shared_root / "data" / name)
     graph = replay_graph(trace)
     natively = play(graph)
+    costs = np.random.default_rng(1).random((2, len(graph.points.time)))
+    worked = work_so_far(graph, *costs)
     monkeypatch.setenv(NATIVE_VARIABLE, "0")
+    assert work_so_far(graph, *costs).tobytes() == worked.tobytes()
     assert play(graph).node.tobytes() == natively.node.tobytes()
     assert len(graph)
 
@@ -50,12 +92,24 @@ def test_recordings(shared_root: Path, name: str, monkeypatch: pytest.MonkeyPatc
 @compiled
 @pytest.mark.parametrize("link", [5, -2, 2**62])
 def test_a_link_to_no_node_is_refused(link):
-    links = np.array([-1, link], np.int64)
+    links, none = np.array([-1, link], np.int64), np.full(2, -1)
+    zeros = np.zeros(2)
+    graph = FakeGraph(links, none, zeros, zeros, none, none, np.zeros(2, np.bool_))
     with pytest.raises(IndexError):
-        moments_of_nodes(links, np.zeros(2), np.full(2, -1), np.zeros(2))
+        moments_of_nodes(graph, zeros, zeros)
 
 
 @compiled
 def test_arrays_of_other_lengths_are_refused():
+    none, zeros = np.full(2, -1), np.zeros(2)
+    graph = FakeGraph(none, none, zeros[:1], zeros, none, none, np.zeros(2, np.bool_))
     with pytest.raises(ValueError, match="one length"):
-        native_module().play(bytes(16), bytes(16), bytes(8), bytes(16))
+        moments_of_nodes(graph, zeros, zeros)
+
+
+@compiled
+def test_arrays_of_other_types_are_refused():
+    none, zeros = np.full(2, -1), np.zeros(2)
+    graph = FakeGraph(none.astype(np.int32), none, zeros, zeros, none, none, zeros > 0)
+    with pytest.raises(ValueError, match="int64 is needed"):
+        moments_of_nodes(graph, zeros, zeros)

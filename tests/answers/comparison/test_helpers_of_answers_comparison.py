@@ -39,14 +39,13 @@ from timesink.answers.comparison.naming import (
     pair_names,
     processes,
 )
+from timesink.answers.comparison.pair_tables import table_csv, table_of
 from timesink.answers.comparison.published_report import comparison_md
 from timesink.answers.comparison.published_tables import (
     printed_again,
     published_table,
     published_titles,
     summary_cells,
-    table_csv,
-    table_of,
 )
 from timesink.answers.comparison.sentences import (
     both_labels,

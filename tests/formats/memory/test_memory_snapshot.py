@@ -11,12 +11,23 @@ import polars as pl
 import pytest
 
 import timesink
-from memory_snapshots import LOGGING, START_US, Allocator, train, write_snapshot
+from memory_snapshots import (
+    LOGGING,
+    START_US,
+    Allocator,
+    answer_of,
+    mutants,
+    train,
+    write_snapshot,
+)
 from timesink.errors import UnreadableError
 from timesink.formats import plain_pickle
+from timesink.formats.memory_snapshot.compiled import compiled_parts
 from timesink.formats.memory_snapshot.reader import sniff
 from timesink.formats.readers import read_trace
+from timesink.formats.source_file import open_source
 from timesink.model.schema import TABLES
+from timesink.runtime.native import native_module
 
 
 @pytest.fixture(scope="module")
@@ -152,6 +163,17 @@ def test_mutants_say_what_is_wrong(tmp_path: Path):
 
         for view in ("memory-categories", "memory-stacks", "memory-steps", "memory-reserved"):
             find_view(view).table(trace)
+
+
+@pytest.mark.skipif(native_module() is None, reason="nothing was compiled")
+def test_compiled_code_reads_the_same(tmp_path: Path):
+    compiled = 0
+    for number, content in enumerate(mutants(40, seed=5)):
+        file = tmp_path / f"{number}.pickle"
+        file.write_bytes(content)
+        assert answer_of(file, is_native=True) == answer_of(file, is_native=False), number
+        compiled += compiled_parts(open_source(file)) is not None
+    assert compiled >= 6  # all that are whole, but for one that is of 2022
 
 
 def test_sums_are_those_of_the_viewer(trained: Path):

@@ -1,6 +1,7 @@
 import type { Block } from "../document/types";
 import { Attribution } from "./Attribution";
 import { Causes } from "./Causes";
+import { Code } from "./Code";
 import { Curves } from "./Curves";
 import { Facts } from "./Facts";
 import { Findings } from "./Findings";
@@ -44,6 +45,8 @@ export function BlockView({ block }: { block: Block }) {
       return <Curves block={block} />;
     case "picture":
       return <Picture block={block} />;
+    case "code":
+      return <Code block={block} />;
     case "icicle":
       return <Icicle block={block} />;
     case "tree":

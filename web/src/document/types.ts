@@ -281,6 +281,15 @@ export interface Picture {
   caption: string;
 }
 
+/** Code of a program or of a compiler, folded up at first. */
+export interface Code {
+  type: "code";
+  title: string;
+  lines: string[];
+  /** What to know of it, such as what is left out. */
+  note: string;
+}
+
 export interface Detail {
   title: string;
   kind: Kind;
@@ -433,6 +442,7 @@ export type Block =
   | Table
   | Curves
   | Picture
+  | Code
   | Icicle
   | Tree
   | Heatmap

@@ -107,7 +107,8 @@ def nothing_repeats(
 ) -> NoCyclesError:
     """Nothing was seen to repeat well enough; it says what came nearest."""
     reasons = recording_fitness(trace).reasons
-    if any(reason.code == NOTHING for reason in reasons):
+    has_no_timeline = trace.has_only_memory or trace.has_only_collectives
+    if has_no_timeline or any(reason.code == NOTHING for reason in reasons):
         # Damage comes first: what was recorded may have been lost with it.
         first = reasons[0]
         return NoCyclesError(

@@ -11,6 +11,7 @@ from timesink.analyses.columns import (
     device_numbers,
     host_columns,
     memoize_per_trace,
+    memoize_structure,
 )
 from timesink.analyses.forest import call_forest
 from timesink.analyses.graphs import captured_rows
@@ -44,7 +45,7 @@ def launched_blocks() -> pl.Expr:
     return blocks
 
 
-@memoize_per_trace
+@memoize_structure
 def kernel_rows(trace: Trace) -> Ints:
     """Rows of `trace.device` that are kernels, communication included."""
     return np.flatnonzero(device_columns(trace)["kind"].is_in(KERNEL_KINDS).to_numpy())

@@ -30,7 +30,7 @@ from timesink.analyses.links import link_launches
 from timesink.analyses.modules import find_modules, is_module_call, link_backward
 from timesink.analyses.names import short_kernel_name
 from timesink.analyses.replay.own_clock import moved_timeline, own_clock, own_timeline
-from timesink.analyses.replay.play import Played, recorded_play
+from timesink.analyses.replay.play import Played, path_natively, recorded_play
 from timesink.analyses.replay.points import waits_for_collectives
 from timesink.analyses.steps import bounds_of, find_steps, is_communication
 from timesink.analyses.thresholds import CriticalPathLimits
@@ -41,6 +41,7 @@ from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.nested_calls import enclosing_calls
 from timesink.model.schema import DEVICE_KINDS
 from timesink.model.trace import Trace
+from timesink.runtime.native import is_native
 
 KINDS = (
     *("kernel", "memcpy", "memset", "communication"),
@@ -76,6 +77,8 @@ class Path:
 def decisive_path(played: Played, last: int | None = None) -> Path:
     """From a node, the last to come unless given, back to the beginning."""
     graph = played.graph
+    if is_native() and len(graph):
+        return Path(*path_natively(played, int(played.node.argmax()) if last is None else last))
     by_need = _by_need(played)
     source = np.where(by_need, graph.needs, graph.before).tolist()
     place = int(played.node.argmax()) if last is None else last
@@ -89,8 +92,8 @@ def decisive_path(played: Played, last: int | None = None) -> Path:
 
 def _by_need(played: Played) -> Flags:
     graph = played.graph
-    come = np.append(played.node, -np.inf)
-    return np.asarray(come[graph.needs] + played.lag > come[graph.before] + played.gap)
+    come, (gap, lag) = np.append(played.node, -np.inf), played.passes
+    return np.asarray(come[graph.needs] + lag > come[graph.before] + gap)
 
 
 def slack(played: Played) -> Floats:
@@ -98,12 +101,13 @@ def slack(played: Played) -> Floats:
     graph = played.graph
     late = np.full(len(graph), played.node.max(initial=0.0)).tolist()
     late.append(0.0)
+    gap, lag = played.passes
     rows = zip(
         range(len(graph) - 1, 0, -1),
         graph.before[:0:-1].tolist(),
-        played.gap[:0:-1].tolist(),
+        gap[:0:-1].tolist(),
         graph.needs[:0:-1].tolist(),
-        played.lag[:0:-1].tolist(),
+        lag[:0:-1].tolist(),
         strict=True,
     )
     for number, before, passes, other, more in rows:

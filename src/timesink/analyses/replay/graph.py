@@ -27,7 +27,7 @@ from timesink.analyses.replay.points import (
 from timesink.analyses.steps import find_steps
 from timesink.analyses.thresholds import GraphLimits
 from timesink.model import vendors
-from timesink.model.arrays import run_slices, running_argmax
+from timesink.model.arrays import is_among, run_slices, running_argmax
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.trace import Trace
 
@@ -119,8 +119,8 @@ def _main(points: HostPoints, launch: Ints, marks: Ints) -> int:
 def _marks(trace: Trace, points: HostPoints) -> Ints:
     """Where steps begin and end on the host."""
     steps, calls = find_steps(trace), points.calls
-    begins = np.isin(calls.start, steps["host_start_ns"].to_numpy())
-    ends = np.isin(calls.end, steps["host_end_ns"].to_numpy())
+    begins = is_among(calls.start, steps["host_start_ns"].to_numpy())
+    ends = is_among(calls.end, steps["host_end_ns"].to_numpy())
     return np.concatenate([points.start[begins], points.end[ends]])
 
 

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TypeAlias
-from weakref import ref
 
 import msgspec
 import numpy as np
@@ -21,7 +20,13 @@ import polars as pl
 from msgspec import structs
 
 from timesink.analyses import names
-from timesink.analyses.columns import host_kinds, lane_codes, memoize_per_trace, seed_memo
+from timesink.analyses.columns import (
+    host_kinds,
+    lane_codes,
+    memoize_per_trace,
+    recording_of,
+    seed_memo,
+)
 from timesink.analyses.fitness import carry_fitness, recording_fitness
 from timesink.analyses.forest import descendant_mask
 from timesink.analyses.links import first_with_id
@@ -177,15 +182,8 @@ def own_timeline(trace: Trace) -> Trace:
     moved = moved_timeline(trace, clock.played)
     extra = {**trace.metadata.extra, CLOCK_KEY: PROGRAM_CLOCK}
     timeline = replace(moved, metadata=replace(moved.metadata, extra=extra))
-    # Weakly: each of them remembers the other, and both go when nobody else has them.
-    seed_memo(timeline, recording_of, ref(trace))
+    _remember_recording(timeline, trace)
     return carry_fitness(timeline, trace)
-
-
-@memoize_per_trace
-def recording_of(timeline: Trace) -> ref[Trace]:
-    """How to get at the recording that a timeline was moved from; it is one itself by default."""
-    return ref(timeline)
 
 
 class _Dose(msgspec.Struct, frozen=True):
@@ -491,7 +489,9 @@ def recorded_options(trace: Trace) -> frozenset[str]:
 # -- the same events where a replay puts them ------------------------------------------------------
 
 
-_MOVED = ("steps", "memory", "flows", "counters", "host", "device")
+_MOVED = ("steps", "counters", "host", "device")
+_MOVED_ON_DEMAND = ("memory", "flows")
+"""Tables that few answers need: they are moved whenever one does."""
 
 
 def moved_timeline(trace: Trace, played: Played) -> Trace:
@@ -501,8 +501,21 @@ def moved_timeline(trace: Trace, played: Played) -> Trace:
     with the thread of the steps.
     """
     clocks = _LaneClocks(trace, played)
-    frames = {name: clocks.moved(name, trace.lazy(name).collect()) for name in _MOVED}
-    return replace(trace, frames={**trace.frames, **{n: f.lazy() for n, f in frames.items()}})
+    frames = {name: clocks.moved(name, trace.lazy(name).collect()).lazy() for name in _MOVED}
+    for name in _MOVED_ON_DEMAND:
+        if name in trace.frames:
+            move = partial(clocks.moved, name)
+            frames[name] = trace.lazy(name).map_batches(
+                move, projection_pushdown=False, predicate_pushdown=False, slice_pushdown=False
+            )
+    moved = replace(trace, frames={**trace.frames, **frames})
+    _remember_recording(moved, trace)
+    return moved
+
+
+def _remember_recording(timeline: Trace, recording: Trace) -> None:
+    # Weakly: each of them remembers the other, and both go when nobody else has them.
+    seed_memo(timeline, recording_of, recording_of(recording))
 
 
 class _LaneClocks:
@@ -541,20 +554,35 @@ class _LaneClocks:
         start = rows["ts_ns"].to_numpy()
         end = start + rows["dur_ns"].to_numpy() if "dur_ns" in rows.columns else start
         begin, finish = np.empty(len(start)), np.empty(len(start))
-        code, lanes = lane_codes(rows) if "tid" in rows.columns else (start * 0, [("", "")])
-        for number, lane in enumerate(lanes):
-            mine = np.flatnonzero(code == number)
-            clock = self._clocks.get(lane, self._usual)
-            begin[mine], finish[mine] = self._at(start[mine], clock), self._at(end[mine], clock)
+        left = np.arange(len(start))
         if name in self._exact:
             place, *exact_times = self._exact[name]
             begin[place], finish[place] = exact_times
+            is_left = np.ones(len(start), dtype=np.bool_)
+            is_left[place] = False
+            left = left[is_left]
+        if len(left):
+            self._move_rest(rows, left, (start, end), (begin, finish))
         first = np.rint(begin).astype(np.int64) + self._origin
         columns = [pl.Series("ts_ns", first)]
         if "dur_ns" in rows.columns:
             last = np.rint(finish).astype(np.int64) + self._origin
             columns.append(pl.Series("dur_ns", np.maximum(last - first, 0)))
         return rows.with_columns(columns)
+
+    def _move_rest(
+        self, rows: pl.DataFrame, left: Ints, times: tuple[Ints, Ints], moved: tuple[Floats, Floats]
+    ) -> None:
+        """Put rows that no replay knows where the clock of their thread or stream has them."""
+        (start, end), (begin, finish) = times, moved
+        code, lanes = left * 0, [("", "")]
+        if "tid" in rows.columns:
+            code, lanes = lane_codes(rows.select("pid", "tid")[left])
+        for number, lane in enumerate(lanes):
+            mine = left[code == number]
+            clock = self._clocks.get(lane, self._usual)
+            begin[mine] = self._at(start[mine], clock)
+            finish[mine] = self._at(end[mine], clock) if end is not start else begin[mine]
 
     def _at(self, moment: Ints, clock: tuple[Ints, Floats] | None) -> Floats:
         """When moments come: between two that are known, in proportion; beyond them, as far off."""

@@ -13,11 +13,13 @@ from timesink.analyses.columns import memoize_per_trace
 from timesink.analyses.device_activities import NO_CALL
 from timesink.analyses.forest import interval_mask
 from timesink.analyses.replay.graph import ReplayGraph, replay_graph
+from timesink.analyses.replay.points import HostPoints
 from timesink.analyses.steps import step_at
 from timesink.analyses.thresholds import PlayLimits
+from timesink.model.arrays import prefix_sums, ragged_ranges
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.trace import Trace
-from timesink.runtime.native import is_native, native_module
+from timesink.runtime.native import ArrayView, array_view, is_native, native_module
 
 _LONG_AGO = float("-inf")
 
@@ -33,18 +35,20 @@ class Played:
     """By node: when it comes."""
     length: Floats
     """By activity: how long it takes."""
-    gap: Floats
-    """By node: what passes since the node before it, at least, the activity included."""
-    lag: Floats
-    """By node: the same since the one it needs."""
+
+    @cached_property
+    def passes(self) -> tuple[Floats, Floats]:
+        """By node: what passes since the node before it, at least, and since the one it needs."""
+        return passes_of(self.graph, self.work, self.length)
 
     @cached_property
     def point(self) -> Floats:
         """By host point: when it comes."""
         graph, points, nodes = self.graph, self.graph.points, self.graph.thread_nodes
         at, every = graph.point[nodes], np.arange(len(points.time))
-        place = np.searchsorted(at, every, side="right") - 1
-        come = self.node[nodes[place]] + (self.work - self.work[at[place]])
+        # The last node of its thread until then: every thread begins with one.
+        place = np.cumsum(graph.node_of_point >= 0) - 1
+        come = self.node[nodes][place] + (self.work - self.work[at][place])
         # Inside of a wait everything keeps its share of it.
         following = np.minimum(place + 1, len(nodes) - 1)
         inside = graph.waits[nodes[following]] & (at[place] < every) & (at[following] > every)
@@ -69,11 +73,31 @@ def work_so_far(
     has less than that between two points, the rest goes from what follows.
     """
     points = graph.points
+    if is_native():
+        so_far = np.empty(len(points.time))
+        nothing = np.zeros(0)
+        arrays = (
+            array_view(points.time, np.int64),
+            array_view(points.is_start, np.bool_),
+            array_view(points.first, np.int64),
+            *(array_view(nothing if by is None else by, np.float64) for by in (cost, scale)),
+        )
+        least, result = PlayLimits.min_share, array_view(so_far, np.float64)
+        native_module().work(_views_of(graph), arrays, least, result)
+        return so_far
+    return work_by_arrays(graph, cost, scale)
+
+
+def work_by_arrays(
+    graph: ReplayGraph, cost: Floats | None = None, scale: Floats | None = None
+) -> Floats:
+    """The same without compiled code."""
+    points = graph.points
     length = points.length.astype(np.float64)
     if scale is not None:
         length *= scale
     length[waited_stretches(graph, len(length))] = 0.0
-    so_far = np.append(0.0, np.cumsum(length)[:-1])
+    so_far = prefix_sums(length)[:-1]
     if cost is None:
         return so_far
     spent = np.cumsum(cost)
@@ -99,6 +123,14 @@ def play(graph: ReplayGraph, work: Floats | None = None, lengths: Floats | None 
     work = work_so_far(graph) if work is None else work
     recorded = (graph.work.end - graph.work.start).astype(np.float64)
     length = recorded if lengths is None else lengths
+    return Played(graph, work, moments_of_nodes(graph, work, length), length)
+
+
+def passes_of(graph: ReplayGraph, work: Floats, length: Floats) -> tuple[Floats, Floats]:
+    """By node: what passes since the node before it, at least, and since the one it needs.
+
+    An activity takes its length beside what passes before it begins.
+    """
     gap, lag = graph.gap.copy(), graph.lag.copy()
     at = graph.point
     plain = np.flatnonzero((at >= 0) & ~graph.waits & (graph.before >= 0))
@@ -107,8 +139,7 @@ def play(graph: ReplayGraph, work: Floats | None = None, lengths: Floats | None 
     doing = graph.activity >= 0
     gap[doing] += length[graph.activity[doing]]
     lag[doing] += length[graph.activity[doing]]
-    node = moments_of_nodes(graph.before, gap, graph.needs, lag)
-    return Played(graph, work, node, length, gap, lag)
+    return gap, lag
 
 
 @memoize_per_trace
@@ -117,14 +148,37 @@ def recorded_play(trace: Trace) -> Played:
     return play(replay_graph(trace))
 
 
-def moments_of_nodes(before: Ints, gap: Floats, needs: Ints, lag: Floats) -> Floats:
+def moments_of_nodes(graph: ReplayGraph, work: Floats, length: Floats) -> Floats:
     """When each node comes: the later of two, for one after the other."""
     if not is_native():
-        return moments_by_loop(before, gap, needs, lag)
-    links = (np.asarray(links, np.int64).tobytes() for links in (before, needs))
-    waits = (np.asarray(lengths, np.float64).tobytes() for lengths in (gap, lag))
-    (earlier, other), (passes, more) = links, waits
-    return np.frombuffer(native_module().play(earlier, passes, other, more), np.float64)
+        gap, lag = passes_of(graph, work, length)
+        return moments_by_loop(graph.before, gap, graph.needs, lag)
+    come = np.empty(len(graph) + 1)
+    native_module().play(
+        _views_of(graph), *(array_view(array, np.float64) for array in (work, length, come))
+    )
+    return come[:-1]
+
+
+def path_natively(played: Played, last: int) -> tuple[Ints, Flags]:
+    """The nodes that decided when the last one came, and which by the one they need."""
+    graph, count = played.graph, len(played.graph)
+    nodes, by_need = np.empty(count, np.int64), np.empty(count, np.bool_)
+    arrays = (array_view(array, np.float64) for array in (played.work, played.length, played.node))
+    results = array_view(nodes, np.int64), array_view(by_need, np.bool_)
+    many = native_module().path(_views_of(graph), *arrays, last, *results)
+    return nodes[:many][::-1].copy(), by_need[:many][::-1].copy()
+
+
+def _views_of(graph: ReplayGraph) -> tuple[ArrayView, ...]:
+    integers = (graph.before, graph.needs)
+    floats, places = (graph.gap, graph.lag), (graph.point, graph.activity)
+    return (
+        *(array_view(links, np.int64) for links in integers),
+        *(array_view(times, np.float64) for times in floats),
+        *(array_view(numbers, np.int64) for numbers in places),
+        array_view(graph.waits, np.bool_),
+    )
 
 
 def moments_by_loop(before: Ints, gap: Floats, needs: Ints, lag: Floats) -> Floats:
@@ -191,13 +245,25 @@ def _moments(played: Played, marks: Ints) -> tuple[Floats, Floats]:
         starts = played.ends - played.length
         begin = np.full(len(marks), starts.min(initial=np.inf) if len(starts) else 0.0)
         return begin, begin.copy()
-    nodes = graph.node_of_point[graph.node_of_point >= 0]
-    at = graph.point[nodes]
-    hits = np.isin(points.time[at], marks)
-    thread = int(np.bincount(points.thread[at[hits]], minlength=1).argmax())
-    nodes = nodes[points.thread[at] == thread]
+    low, high = _thread_of(points, graph.node_of_point, marks)
+    nodes = graph.node_of_point[low:high]
+    nodes = nodes[nodes >= 0]
     time, come = points.time[graph.point[nodes]], played.node[nodes]
     first = np.minimum(np.searchsorted(time, marks[:, 0]), len(time) - 1)
     last = np.maximum(np.searchsorted(time, marks[:, 1], side="right") - 1, 0)
     begin = come[first] + (marks[:, 0] - time[first])
     return np.asarray(begin), np.asarray(come[last] + (marks[:, 1] - time[last]))
+
+
+def _thread_of(points: HostPoints, node_of_point: Ints, marks: Ints) -> tuple[int, int]:
+    """From which point to which one the thread goes most of whose nodes are at some moments."""
+    moments = np.unique(marks)
+    best, most = (0, 0), -1
+    for low, high in pairwise(points.first.tolist()):
+        # The points of a thread are in the order of their times.
+        time = points.time[low:high]
+        since, until = (np.searchsorted(time, moments, side) for side in ("left", "right"))
+        nodes = int((node_of_point[ragged_ranges(low + since, until - since)] >= 0).sum())
+        if nodes > most:
+            best, most = (low, high), nodes
+    return best

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import msgspec
@@ -46,7 +47,7 @@ class RecordedCalls(NestedCalls):
     """For each row of `trace.host` the call it is; -1 for what is none."""
 
 
-class HostPoints(msgspec.Struct, frozen=True, eq=False):
+class HostPoints(msgspec.Struct, frozen=True, eq=False, dict=True):
     """Starts and ends of all calls, thread after thread, in the order in which they came."""
 
     calls: RecordedCalls
@@ -65,7 +66,7 @@ class HostPoints(msgspec.Struct, frozen=True, eq=False):
     first: Ints
     """Where the points of each thread begin, and the number of all."""
 
-    @property
+    @cached_property
     def length(self) -> Ints:
         """From each point to the next of its thread; 0 after the last."""
         length = np.diff(self.time, append=self.time[-1:])
@@ -80,8 +81,9 @@ def host_points(trace: Trace) -> HostPoints:
     row = np.flatnonzero(kinds.among(*CALL_KINDS) & ~background_calls(trace))
     lane, lanes = host_lanes(trace)
     start, end = start_and_end(host_columns(trace), row)
-    used, thread = np.unique(lane[row], return_inverse=True)
-    lanes = [lanes[number] for number in used.tolist()]
+    is_used = np.bincount(lane[row], minlength=len(lanes)) > 0
+    lanes = [lanes[number] for number in np.flatnonzero(is_used).tolist()]
+    thread = (np.cumsum(is_used) - 1)[lane[row]]
     order = pre_order(thread, start, end) if len(row) else row
     row, thread, start, end = row[order], thread[order], start[order], end[order]
     nest = nest_calls(thread, start, end)
@@ -100,6 +102,7 @@ def host_points(trace: Trace) -> HostPoints:
         row,
         place,
     )
+    calls.remember_size(nest.size)
     number = np.arange(len(row))
     starts = 2 * number - nest.depth
     ends = starts + 2 * calls.size - 1

@@ -19,6 +19,7 @@ from timesink.analyses.columns import (
     host_copies,
     host_kinds,
     memoize_per_trace,
+    memoize_structure,
 )
 from timesink.analyses.program_traits import program_traits
 from timesink.analyses.replay.changes import AskedChange
@@ -38,7 +39,7 @@ from timesink.analyses.replay.play import (
     work_by_step,
     work_so_far,
 )
-from timesink.analyses.replay.points import talks_on_host
+from timesink.analyses.replay.points import host_points, talks_on_host
 from timesink.analyses.replay.what_if import (
     Scenario,
     apply_change,
@@ -55,20 +56,26 @@ from timesink.errors import UsageError
 from timesink.model import vendors
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.launches import LAUNCH_KINDS
+from timesink.model.nested_calls import levels
 from timesink.model.schema import KERNEL_KINDS
 from timesink.model.trace import Trace
 
 _ROUNDS = 3
 
 
-class OwnProgram(msgspec.Struct, frozen=True, eq=False):
+@dataclass(frozen=True, eq=False)
+class OwnProgram:
     """A program as it runs by itself, and as it may at both ends of what is known of that."""
 
     clock: OwnClock
     times: StepTime
+    played: Played
     now: Scenario
-    ends: tuple[tuple[float, Scenario], ...]
-    """The step time at each end of its interval, and the program that has it; or none."""
+
+    @cached_property
+    def ends(self) -> tuple[tuple[float, Scenario], ...]:
+        """The step time at each end of its interval, and the program that has it; or none."""
+        return _ends_of(self.clock, self.times, self.played, self.now)
 
     @property
     def cycle_ns(self) -> float:
@@ -82,10 +89,15 @@ def program_of(trace: Trace) -> OwnProgram:
     """The program of a recording, on the clock without profiler overhead where that is known."""
     clock, times = own_clock(trace), step_time(trace)
     played = recorded_play(trace) if clock.played is None else clock.played
-    now = Scenario.of(trace, played)
-    interval = clock.interval_ns
+    return OwnProgram(clock, times, played, Scenario.of(trace, played))
+
+
+def _ends_of(
+    clock: OwnClock, times: StepTime, played: Played, now: Scenario
+) -> tuple[tuple[float, Scenario], ...]:
+    interval, trace = clock.interval_ns, now.trace
     if interval is None or times.interval_ns is None or interval[0] >= interval[1]:
-        return OwnProgram(clock, times, now, ())
+        return ()
     recorded = Scenario.of(trace, play(played.graph, work_so_far(played.graph), played.length))
     if clock.source == ESTIMATED:
         # As the interval of the clock was made: costs that are off, and a replay that is. Only the
@@ -96,13 +108,12 @@ def program_of(trace: Trace) -> OwnProgram:
             (mean, _at_dose(dose, recorded, now))
             for mean, dose in zip(times.interval_ns, doses, strict=True)
         )
-        return OwnProgram(clock, times, now, (less, more))
+        return less, more
     # Replays are fitted by the median of their cycles; the answer is about the mean.
-    ends = tuple(
+    return tuple(
         (mean, _with_cycle(end, recorded, now))
         for mean, end in zip(times.interval_ns, interval, strict=True)
     )
-    return OwnProgram(clock, times, now, ends)
 
 
 def _at_dose(dose: float, recorded: Scenario, now: Scenario) -> Scenario:
@@ -432,9 +443,8 @@ def _largest(texts: Sequence[str], code: Ints, amount: Floats, most: int) -> Ite
 
 
 class _Operators(msgspec.Struct, frozen=True, eq=False):
-    """By call: the operator it is part of; itself where there is none."""
+    """By call: the outermost operator it is part of; itself where there is none."""
 
-    inner: Ints
     outer: Ints
     has_operator: Flags
     """Whether there is one."""
@@ -445,30 +455,26 @@ def waiting_calls(trace: Trace, scenario: Scenario, waits: Ints) -> tuple[Ints, 
 
     Where there is none it is the call that waits.
     """
-    return operators_around(
-        trace, scenario, scenario.graph.points.call[scenario.graph.point[waits]]
-    )
+    return operators_around(trace, scenario.graph.points.call[scenario.graph.point[waits]])
 
 
-def operators_around(trace: Trace, scenario: Scenario, call: Ints) -> tuple[Ints, Flags]:
+def operators_around(trace: Trace, call: Ints) -> tuple[Ints, Flags]:
     """For calls the outermost operator around each, itself without one; and whether there is."""
-    operator = _operators(trace, scenario)
+    operator = _operators(trace)
     return operator.outer[call], operator.has_operator[call]
 
 
-def _operators(trace: Trace, scenario: Scenario) -> _Operators:
-    calls = scenario.graph.points.calls
+@memoize_structure
+def _operators(trace: Trace) -> _Operators:
+    calls = host_points(trace).calls
     kinds = host_kinds(trace)
     operator = kinds.among("operator")[calls.row] & ~calls.named(names.frames_calls)
     runtime = kinds.among(*LAUNCH_KINDS)[calls.row]
-    number = np.arange(len(calls))
-    inner, outer = number.copy(), number.copy()
+    outer = np.arange(len(calls))
     has_operator = operator.copy()
-    for depth in range(1, int(calls.depth.max(initial=0)) + 1):
-        here = np.flatnonzero(calls.depth == depth)
-        up = calls.parent[here]
-        below = has_operator[up] & (operator[here] | runtime[here])
-        inner[here[below & runtime[here]]] = inner[up[below & runtime[here]]]
-        outer[here[below]] = outer[up[below]]
-        has_operator[here] |= below
-    return _Operators(inner, outer, has_operator)
+    either = operator | runtime
+    for here in list(levels(calls.depth))[1:]:
+        below = here[has_operator[calls.parent[here]] & either[here]]
+        outer[below] = outer[calls.parent[below]]
+        has_operator[below] = True
+    return _Operators(outer, has_operator)

@@ -62,8 +62,9 @@ class Scenario(msgspec.Struct, frozen=True, eq=False):
 
     def played(self) -> Played:
         """When everything comes."""
-        work = np.append(0.0, np.cumsum(self.stretch)[:-1])
-        return play(self.graph, work if len(self.stretch) else self.stretch, self.length)
+        work = np.zeros(len(self.stretch))
+        np.cumsum(self.stretch[:-1], out=work[1:])
+        return play(self.graph, work, self.length)
 
 
 def apply_change(scenario: Scenario, change: AskedChange) -> Scenario:
@@ -399,12 +400,15 @@ def named_by(scenario: Scenario, change: AskedChange, played: Played) -> NamedWo
     def within_cycles(start: Ints, end: Ints) -> Flags:
         return np.asarray(step_at(start, end, marks) >= 0)
 
-    stretches = chosen.stretches & within_cycles(points.time, points.time)
-    activities = chosen.activities & within_cycles(work.call_start, work.call_end)
+    stretches, activities = np.flatnonzero(chosen.stretches), np.flatnonzero(chosen.activities)
+    moments = points.time[stretches]
+    stretches = stretches[within_cycles(moments, moments)]
+    activities = activities[within_cycles(work.call_start[activities], work.call_end[activities])]
     waits = np.flatnonzero(chosen.waits)
     moments = points.time[graph.point[waits]]
     waits = waits[within_cycles(moments, moments)]
-    calls = chosen.roots & within_cycles(points.calls.start, points.calls.end)
+    roots = np.flatnonzero(chosen.roots)
+    calls = within_cycles(points.calls.start[roots], points.calls.end[roots])
     waited = played.node[waits] - played.node[graph.before[waits]]
     many = max(steps.height, 1)
     return NamedWork(

@@ -19,6 +19,7 @@ import polars as pl
 from timesink.analyses.columns import (
     device_columns,
     device_numbers,
+    host_names,
     memoize_per_trace,
     numbers,
     start_and_end,
@@ -57,6 +58,9 @@ MODELLED, LIKE, NO_FORMULA, NO_SHAPES, NO_CALL, UNTOLD = (
     "arguments do not tell",
 )
 """What is known of the work of a kernel."""
+_CODE = {
+    text: code for code, text in enumerate((MODELLED, LIKE, NO_FORMULA, NO_SHAPES, NO_CALL, UNTOLD))
+}
 
 SET_SCHEMA: dict[str, pl.DataType] = {
     **dict.fromkeys(("operator", "family"), pl.String()),
@@ -123,7 +127,7 @@ def modelled_calls(trace: Trace, user_formulas: FormulaRegistry | None = None) -
     launched = link_launches(trace).node[rows]
     owner, why = _owners(trace, forest, launched, user_formulas)
     graphs = trace.lazy("device").select(pl.col("graph_id").fill_null(0) > 0).collect()
-    why[graphs.to_series().to_numpy()[rows] & (owner < 0)] = NO_CALL
+    why[graphs.to_series().to_numpy()[rows] & (owner < 0)] = _CODE[NO_CALL]
     owned = np.flatnonzero(owner >= 0)
     # A call may work on several devices: each has its own part of it.
     number = device_numbers(trace)[rows]
@@ -156,7 +160,7 @@ def modelled_calls(trace: Trace, user_formulas: FormulaRegistry | None = None) -
     call = np.full(len(rows), -1, dtype=np.int64)
     call[owned] = place
     has_work = sets["matrix_flop"].is_not_null().to_numpy()
-    why[owned] = np.where(has_work[set_of[place]], MODELLED, UNTOLD)
+    why[owned] = np.where(has_work[set_of[place]], _CODE[MODELLED], _CODE[UNTOLD])
     length = end - start
     total = np.bincount(place, length[owned], minlength=len(keys))
     share = np.zeros(len(rows))
@@ -180,7 +184,6 @@ def modelled_calls(trace: Trace, user_formulas: FormulaRegistry | None = None) -
             "name": device["name"].to_physical().to_numpy()[rows],
             "has_grid": geometry["grid_x"].is_not_null().to_numpy()[rows],
         },
-        schema_overrides={"known": pl.String()},
     )
     kernels = _with_twins(kernels).with_columns(
         _null_if_absent("call"), _null_if_absent("set"), _null_if_absent("step")
@@ -205,7 +208,7 @@ def _with_twins(kernels: pl.DataFrame) -> pl.DataFrame:
         kernels[column].to_numpy().copy() for column in columns
     )
     has_grid = kernels["has_grid"].to_numpy()
-    lost, modelled = np.flatnonzero(state == NO_CALL), np.flatnonzero(state == MODELLED)
+    lost, modelled = (np.flatnonzero(state == _CODE[text]) for text in (NO_CALL, MODELLED))
     for key, which in ((code, lost[has_grid[lost]]), (name, lost[~has_grid[lost]])):
         order = modelled[np.lexsort((length[modelled], key[modelled]))]
         for value in np.unique(key[which]):
@@ -223,9 +226,11 @@ def _with_twins(kernels: pl.DataFrame) -> pl.DataFrame:
             # The same grid is the same work; without one, more time is more work.
             scale = 1.0 if key is code else length[mine] / np.maximum(length[twin], 1)
             share[mine] = share[twin] * scale
-            state[mine] = LIKE
+            state[mine] = _CODE[LIKE]
     return kernels.drop("code", "name", "has_grid").with_columns(
-        pl.Series("set", of_set), pl.Series("share", share), pl.Series("known", state, pl.String)
+        pl.Series("set", of_set),
+        pl.Series("share", share),
+        pl.Series("known", list(_CODE), pl.String).gather(state),
     )
 
 
@@ -240,7 +245,7 @@ def _owners(
     trace: Trace, forest: CallForest, launched: Nodes, user_formulas: FormulaRegistry | None
 ) -> tuple[Nodes, Any]:
     """The call whose work each kernel is part of, -1 where there is none, and why not."""
-    why = np.full(len(launched), NO_CALL, dtype=object)
+    why = np.full(len(launched), _CODE[NO_CALL], dtype=np.int8)
     if not len(forest):
         return np.full(len(launched), -1, dtype=np.int64), why
     rows = [formula_of(name, user_formulas) for name in forest.names]
@@ -265,7 +270,7 @@ def _owners(
         top = np.where(above >= 0, forest.parent[above], -1)
     owner[launched < 0] = -1
     lost = np.flatnonzero((owner < 0) & (launched >= 0))
-    why[lost] = np.where(has_formula[at[lost]], NO_SHAPES, NO_FORMULA)
+    why[lost] = np.where(has_formula[at[lost]], _CODE[NO_SHAPES], _CODE[NO_FORMULA])
     return owner, why
 
 
@@ -394,15 +399,16 @@ def run_facts(trace: Trace, forest: CallForest) -> RunFacts:
 
 def _lookups(trace: Trace) -> tuple[CallArguments, ...]:
     """Distinct lookups in embedding tables."""
-    named = pl.col("name").cast(pl.String)
-    lookups = trace.lazy("host").select(named, *_INPUTS).filter(named.str.contains(_LOOKUP))
+    # Names are looked at once each: they are numbers, and texts only where they are wanted.
+    rows = host_names(trace).rows(lambda name: _LOOKUP in name)
+    if not len(rows):
+        return ()
+    lookups = trace.lazy("host").select(pl.col("name"), *_INPUTS).collect()[rows]
     return tuple(
         CallArguments(
             name, parse_inputs(dims, types or "", strides or ""), parse_values(values or "")
         )
-        for name, dims, types, strides, values in lookups.unique(maintain_order=True)
-        .collect()
-        .rows()
+        for name, dims, types, strides, values in lookups.unique(maintain_order=True).rows()
         if dims
     )
 

@@ -24,7 +24,7 @@ from timesink.analyses.work.arguments import CallArguments, KernelLaunch, Tensor
 from timesink.analyses.work.formulas import Work, formula_of, memory_work
 from timesink.analyses.work.pointwise import is_in_place
 
-_NAME = re.compile(r"triton_(?:[a-z]{3}_fused|\w+?)_(.*?)_?\d*$")
+_NAME = re.compile(r"(?:triton_(?:[a-z]{3}_fused|\w+?)|(?:cpp|mps)_fused)_(.*?)_?\d*$")
 _BLOCKS = re.compile(r"\b[XYZ]BLOCK=")
 _REDUCED_BLOCKS = re.compile(r"\bR\d*_?BLOCK=")
 _SORTS = {
@@ -48,24 +48,46 @@ _LONGEST = 8
 
 @lru_cache(maxsize=4096)
 def fused_operators(kernel: str) -> tuple[str, ...]:
-    """The operators that a kernel's name lists.
+    """The operators that a kernel's name lists, in the order of the alphabet as it does.
+
+    Words that are no operator known here stay together, as those of operators of a program.
 
     >>> fused_operators("triton_poi_fused__to_copy_add_threshold_backward_3")
     ('_to_copy', 'add', 'threshold_backward')
+    >>> fused_operators("triton_poi_fused_constant_pad_nd_moe_forward_0")
+    ('constant_pad_nd', 'moe_forward')
     """
     match = _NAME.match(kernel)
     words = match[1].split("_") if match else []
-    operators, place = [], 0
+    operators: list[str] = []
+    place, unknown = 0, 0
     while place < len(words):
-        for count in range(min(_LONGEST, len(words) - place), 0, -1):
-            name = "_".join(words[place : place + count])
-            if name and (name in _MOVES or count == 1 or formula_of(f"aten::{name}")):
-                operators.append(name)
-                place += count
-                break
+        count = next(
+            (
+                count
+                for count in range(min(_LONGEST, len(words) - place), 0, -1)
+                if _is_operator("_".join(words[place : place + count]))
+            ),
+            0,
+        )
+        name = "_".join(words[place : place + max(count, 1)])
+        # What begins with an underscore goes on; out of order it belongs to what is before it.
+        is_inside = unknown > 0 and (operators[-1] in ("", "_") or name < operators[-1])
+        is_inside = is_inside or (unknown > 0 and operators[-1].startswith("_") and unknown < 3)
+        if is_inside or (unknown and not count):
+            operators[-1] += f"_{name}"
+            unknown += 1
         else:
-            place += 1
-    return tuple(operators)
+            operators.append(name)
+            unknown = int(not count)
+        if count and not is_inside:
+            unknown = 0
+        place += max(count, 1)
+    return tuple(operator for operator in operators if operator.strip("_"))
+
+
+def _is_operator(name: str) -> bool:
+    return bool(name) and (name in _MOVES or formula_of(f"aten::{name}") is not None)
 
 
 def _operations(operator: str) -> int:

@@ -15,9 +15,9 @@ from timesink.analyses.device_activities import has_device_work
 from timesink.analyses.device_utilisation import timeline
 from timesink.analyses.names import short_kernel_name
 from timesink.analyses.steps import average_step, find_steps
-from timesink.answers.analysis import collective_log, memory, ranks, roofs, tables, time
+from timesink.answers.analysis import collective_log, compiled, memory, ranks, roofs, tables, time
 from timesink.answers.analysis.report import RECORDED, Analysis, ListedRun, RunList, view_table
-from timesink.answers.analysis.sections import start_side_by_side
+from timesink.answers.analysis.side_by_side import start_side_by_side
 from timesink.answers.analysis.tables import Analysed
 from timesink.answers.fitness import fitness_sections
 from timesink.answers.info import facts, grave_entries, health_section, recording_section
@@ -221,6 +221,7 @@ SECTIONS: Mapping[str, Callable[[tables.Analysed], tables.SectionResult]] = {
     "kernel-launches": tables.tables_section(
         "Kernels by operator and launch configuration", "kernel-launches"
     ),
+    "compiled": compiled.compiled_section,
     "launches": tables.tables_section("Launches and their delays", "launches", "queue"),
     "memory-curve": tables.memory_curve_section,
     "memory": tables.tables_section("Memory by operator", "memory"),
@@ -295,7 +296,7 @@ PAGES: Mapping[str, tuple[str, ...]] = {
     ),
     "operators": ("operators",),
     "efficiency": ("efficiency",),
-    "kernels": ("kernels", "kernel-launches", "launches"),
+    "kernels": ("kernels", "kernel-launches", "compiled", "launches"),
     "memory": ("memory-curve", "memory", "memory-live", *memory.SECTIONS),
     "modules": ("modules", "python"),
     "distributed": (
@@ -329,6 +330,7 @@ def analysis_document(
     run = tables.Analysed(analysis, rows, start_ns, brief)
     wanted = PAGES[page] if page else SECTIONS
     if brief:
+        start_side_by_side(analysis, brief=True)
         results = (make(run) for make in _brief_sections(analysis))
     else:
         results = (result for name in wanted for result in _on_clocks(run, name))
@@ -413,7 +415,7 @@ def analysis_report(analysis: Analysis, *, rows: int | None = None) -> str:
     content = None if cache is None else cache.load()
     if content is not None:
         return content.decode()
-    start_side_by_side(analysis.trace, analysis.timeline)
+    start_side_by_side(analysis)
     report = report_html(analysis_document(analysis, rows=most))
     if cache is not None:
         cache.save(report.encode())

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
-from importlib.util import find_spec
 from itertools import pairwise
 from operator import index
 from pathlib import Path
@@ -51,10 +50,11 @@ from timesink.answers.analysis.headline import (
     interval,
     tells_clocks_apart,
 )
-from timesink.answers.analysis.sections import SCHEMA, start_side_by_side
+from timesink.answers.analysis.sections import SCHEMA
+from timesink.answers.analysis.side_by_side import start_side_by_side
 from timesink.answers.analysis.straggler_text import straggler_headline
 from timesink.answers.common_json import ClockJson, DevicePeaksJson, FitnessJson
-from timesink.answers.tables import ViewTable
+from timesink.answers.tables import ViewTable, check_pandas
 from timesink.answers.views import View, check_group, find_view
 from timesink.errors import SeveralRunsError, TimesinkError, UnreadableError, UsageError
 from timesink.formats.read_options import Progress
@@ -79,8 +79,6 @@ CLOCKS = {"corrected": CORRECTED, "own": CORRECTED, "recorded": RECORDED}
 """Times of the program by itself, or as its profiler has them."""
 _OVERHEAD = ("heavy_profiling", "profiler_overhead")
 """Health that says what the clock without profiler overhead takes out."""
-_FOR_PANDAS = ("pandas", "pyarrow")
-"""What Polars needs to make a pandas frame."""
 
 
 class RooflineOptions(msgspec.Struct, frozen=True):
@@ -403,8 +401,8 @@ class Analysis:
         return answer
 
     def _find(self) -> sections.AnalysisJson:
+        start_side_by_side(self)
         trace, timeline = self.trace, self.timeline
-        start_side_by_side(trace, timeline)
         own = None
         if timeline is not trace:
             own = sections.OwnJson.of(timeline, self.efficiency_of(timeline).step)
@@ -436,12 +434,7 @@ class Analysis:
 
     def to_pandas(self, view: str = "operators", group_by: str | None = None) -> Any:
         """One of the tables as a pandas frame; needs pandas and pyarrow."""
-        absent = [name for name in _FOR_PANDAS if not _is_installed(name)]
-        if absent:
-            raise TimesinkError(
-                f"a pandas frame needs {' and '.join(absent)}, not installed here",
-                f"pip install {' '.join(_FOR_PANDAS)}, or use .table({view!r}), a Polars frame",
-            )
+        check_pandas(view)
         return self.table(view, group_by).to_pandas()
 
     def __repr__(self) -> str:
@@ -470,13 +463,6 @@ _NO_BOTTLENECK = (
 )
 _OF_DEVICE_WORK = ("kernels", "kernel-launches", "launch-sites")
 """Tables of how long device work takes, which is the same on both clocks."""
-
-
-def _is_installed(module: str) -> bool:
-    try:
-        return find_spec(module) is not None
-    except ValueError:  # so the import system says that it is barred
-        return False
 
 
 def view_table(

@@ -6,8 +6,7 @@ A section without data says why, and what to record to fill it.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Annotated
 
@@ -19,12 +18,10 @@ from timesink.analyses import device_utilisation
 from timesink.analyses.columns import device_columns, host_columns
 from timesink.analyses.communication_workers import WorkerSummary, compare_workers, summarise_worker
 from timesink.analyses.cycles.search import unmarked_repetitions
-from timesink.analyses.device_activities import launch_statistics, queue_summary
-from timesink.analyses.device_idle import idle_breakdown, idle_causes
 from timesink.analyses.fitness import recording_fitness
-from timesink.analyses.kernels.table import kernel_groups, kernel_table, tensor_core_shares
+from timesink.analyses.kernels.table import tensor_core_shares
 from timesink.analyses.memory_curve import memory_curve, thin_curve
-from timesink.analyses.operators import eligible_share, node_times
+from timesink.analyses.operators import eligible_share
 from timesink.analyses.program_traits import has_shapes, program_traits
 from timesink.analyses.ranks.rank_set import RankSet, set_health
 from timesink.analyses.replay.critical_path import PlayedRun, path_kinds
@@ -58,42 +55,6 @@ from timesink.answers.views import (
 from timesink.model.fitness import CRITICAL_PATH, STEP_TIME, Fitness
 from timesink.model.recorded_run import RecordedRun
 from timesink.model.trace import Device, Trace
-from timesink.rules.run_findings import find_all
-
-# The long analyses of a large trace, started at once: what they share is found by the first.
-
-MIN_EVENTS = 100_000
-"""Below this, starting threads takes longer than they save."""
-
-
-def start_side_by_side(trace: Trace, timeline: Trace) -> None:
-    """Do the host side and the device side of an analysis in two threads.
-
-    The work is NumPy and Polars on whole columns, which runs outside the interpreter's lock.  What
-    is found on the clock of the answer is found in its `timeline`.
-    """
-    if trace.metadata.events < MIN_EVENTS:
-        return
-    work = [(trace, _HOST_SIDE), (trace, _DEVICE_SIDE), (timeline, (find_all,))]
-    if timeline is not trace:
-        work += [(timeline, _HOST_SIDE), (timeline, _OF_CLOCK)]
-    with ThreadPoolExecutor(2) as threads:
-        sides = [
-            threads.submit(lambda of, side: [analysis(of) for analysis in side], of, side)
-            for of, side in work
-        ]
-    for side in sides:
-        side.result()
-
-
-_HOST_SIDE: Sequence[Callable[[Trace], object]] = (node_times,)
-_OF_CLOCK: Sequence[Callable[[Trace], object]] = (
-    *(device_utilisation.device_utilisation, idle_causes, idle_breakdown),
-)
-_DEVICE_SIDE: Sequence[Callable[[Trace], object]] = (
-    *(kernel_table, kernel_groups, launch_statistics, queue_summary, *_OF_CLOCK),
-)
-
 
 _TERA = 1e12
 CURVE_POINTS = 1000

@@ -16,6 +16,7 @@ from timesink.analyses.memory_curve import (
     recording_start,
     thin_curve,
 )
+from timesink.analyses.operators import operator_device_ns
 from timesink.analyses.ranks.rank_set import RankSet
 from timesink.analyses.work.efficiency import Efficiency
 from timesink.answers.analysis.graphs import capture_note, has_capture
@@ -221,12 +222,10 @@ def _as_sentence(note: str) -> str:
 
 def _not_by_operators(analysis: Analysis) -> str:
     """What shares lack to a whole: device work that no operator launched."""
-    operators = analysis.table("operators")
-    every = whole_of(analysis, "operators", operators)
-    if every is None:
-        return ""
-    rest = every - int(operators["device_self_ns"].sum())
-    if rest <= 0:
+    by_operators = operator_device_ns(analysis.trace)
+    every = int(analysis.table("launch-sites")["device_ns"].sum())
+    rest = every - by_operators
+    if not by_operators or rest <= 0:
         return ""
     length = units.brief_ns(rest)
     return f"{units.share(rest, every)} of device work ({length}) was not launched by an operator"

@@ -13,6 +13,8 @@ from timesink.analyses.names import short_kernel_name
 from timesink.comparison.gate.baseline_store import Baseline, Listed, reference
 from timesink.comparison.gate.verdict import doubts_of
 from timesink.comparison.results import Run, cycle_lengths
+from timesink.comparison.snapshots import SnapshotSide
+from timesink.comparison.untimed import UntimedSide
 from timesink.formats.small_files import plain_values
 from timesink.model.units import brief_bytes, brief_ns, count_noun, from_to, join_names, size_bytes
 
@@ -72,6 +74,8 @@ class BaselineJson(msgspec.Struct, frozen=True, kw_only=True):
     world_size: int | None
     recordings: list[StoredRecordingJson]
     notes: list[str]
+    untimed: str | None = None
+    """`memory_snapshot` or `collective_log`, which have no steps."""
 
     @classmethod
     def of(cls, baseline: Baseline) -> BaselineJson:
@@ -87,7 +91,8 @@ class BaselineJson(msgspec.Struct, frozen=True, kw_only=True):
             command=next(iter(_commands(baseline)), []),
             **baseline.facts,
             recordings=list(map(StoredRecordingJson.of, baseline.runs)),
-            notes=list(baseline.side.notes),
+            notes=list(_notes(baseline)),
+            untimed=None if baseline.untimed is None else baseline.untimed.kind,
         )
 
 
@@ -145,6 +150,8 @@ def saved_text(baseline: Baseline, place: str, store: str | None = None) -> str:
 
 def _content_line(baseline: Baseline) -> str:
     """Recordings, cycles and their length."""
+    if baseline.untimed is not None:
+        return _untimed_line(baseline.untimed)
     cycles = [_cycles(run) for run in baseline.runs]
     many = (
         f"{count_noun(len(baseline.timed), 'runs')}, one stored in full: " if baseline.timed else ""
@@ -160,6 +167,16 @@ def _content_line(baseline: Baseline) -> str:
     anchors = {short_kernel_name(run.unit.anchor) for run in baseline.runs if run.unit.anchor}
     unit = f" ({join_names(sorted(anchors), 2)})" if anchors else ""
     return f"{many}{count} of {span}{unit}"
+
+
+def _untimed_line(side: UntimedSide) -> str:
+    """What a memory snapshot or logs of collectives hold."""
+    if isinstance(side, SnapshotSide):
+        peaks = [f"{device} {brief_bytes(size)}" for device, size in side.peaks.items()]
+        return f"memory snapshot, peak on {join_names(peaks, 2)}" if peaks else "memory snapshot"
+    ranks = side.ranks["rank"].n_unique()
+    calls = count_noun(side.collectives.height, "collectives")
+    return f"log of {calls} of {count_noun(ranks, 'ranks')}"
 
 
 def row(entry: Listed) -> tuple[str, str, str, str]:
@@ -201,10 +218,14 @@ def baseline_lines(baseline: Baseline) -> list[str]:
         calls = [count_noun(getattr(recording, kind), kind) for kind in ("operators", "modules")]
         lines.append(f"  {recording.file}: {rank}{steps}{mean}, {', '.join(calls)}")
     notes = (
-        *baseline.side.notes,
+        *_notes(baseline),
         *dict.fromkeys(note for run in baseline.runs for note in run.notes),
     )
     return [*lines, *(f"note: {note}" for note in notes)]
+
+
+def _notes(baseline: Baseline) -> tuple[str, ...]:
+    return baseline.notes if baseline.untimed is not None else baseline.side.notes
 
 
 def _commands(baseline: Baseline) -> list[list[str]]:

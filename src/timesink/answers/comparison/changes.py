@@ -438,6 +438,7 @@ LISTINGS: Mapping[str, Callable[[PairView], Listing]] = {
     "rows": _scores_listing,
     "times": _times_listing,
     "families": partial(_families_listing, is_only_table=True),
+    "counters": _counters_listing,
 }
 """How people read the tables of a pair that can be asked for alone."""
 

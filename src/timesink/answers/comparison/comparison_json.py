@@ -27,7 +27,7 @@ from timesink.answers.comparison.diagnosis_json import (
     us,
 )
 from timesink.answers.comparison.efficiency import efficiency_lines
-from timesink.answers.comparison.published_tables import pair_table
+from timesink.answers.comparison.pair_tables import pair_table
 from timesink.answers.comparison.sentences import pair_headline
 from timesink.comparison.causes.diagnosis import diagnose
 from timesink.comparison.results import (

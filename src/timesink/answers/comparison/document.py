@@ -27,17 +27,16 @@ from timesink.answers.comparison.naming import (
     pair_names,
     pair_title,
 )
+from timesink.answers.comparison.pair_tables import pair_table, table_csv
 from timesink.answers.comparison.program import (
     NO_PROGRAM,
     VIEWS,
     edits_blocks,
     only_edited,
-    program_frame,
     program_lines,
     program_section,
 )
 from timesink.answers.comparison.published_report import comparison_md, pair_md, ranks_md
-from timesink.answers.comparison.published_tables import pair_table, table_csv
 from timesink.answers.comparison.rank_sets import (
     comparison_headline,
     explored_sections,
@@ -50,7 +49,7 @@ from timesink.comparison.causes.joint_diagnosis import cases_of, diagnose_compar
 from timesink.comparison.pairing import VERSUS
 from timesink.comparison.results import Comparison, Pair
 from timesink.comparison.steps.efficiency import efficiency_change
-from timesink.errors import NotFoundError, TimesinkError
+from timesink.errors import TimesinkError
 from timesink.formats.small_files import encode_json
 from timesink.model import units
 from timesink.model.diagnosis import Diagnosis
@@ -166,10 +165,7 @@ def program_document(comparison: Comparison, view: str, top: int | None = None) 
 
 def program_csv(pair: Pair, view: str, top: int | None = None) -> str:
     """One table of the programs of a pair as CSV."""
-    program = diagnose(pair).program
-    if program is None:
-        raise NotFoundError(NO_PROGRAM, "compare recordings with a timeline, not behaviour tables")
-    frame = program_frame(program, view)
+    frame = pair_table(pair, view).frame
     return frame_csv(frame.head(top or frame.height))
 
 

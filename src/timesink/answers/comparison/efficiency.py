@@ -186,6 +186,11 @@ def efficiency_section(
 
 def operators_block(change: EfficiencyChange, most: int | None, id_: str) -> Table:
     """Operators whose work, precision or time changed."""
+    return operators_table(change).block(rows=most or None, id_=id_)
+
+
+def operators_table(change: EfficiencyChange) -> ViewTable:
+    """The same with every row and column."""
 
     def values(rows: pl.DataFrame) -> dict[str, list[str]]:
         return {
@@ -193,12 +198,11 @@ def operators_block(change: EfficiencyChange, most: int | None, id_: str) -> Tab
             for name in ("precision", "gflop", "mib", "tflops")
         }
 
-    table = ViewTable(
+    return ViewTable(
         compared_view("operators"),
         change.operators,
         listing=lambda: Listing(change.operators, values),
     )
-    return table.block(rows=most or None, id_=id_)
 
 
 def _of_both(row: dict[str, Any], name: str) -> str:

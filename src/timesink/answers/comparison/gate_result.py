@@ -84,7 +84,9 @@ class GateAnswer:
         for check in self.checks:
             if check.kind in (EXACT, PRECISE) and check.outcome == PASSED:
                 sentences[check.name] = check.sentence
-        return [sentences[name] for name in sorted(sentences, key=_LEADING.index)]
+        places = {name: place for place, name in enumerate(_LEADING)}
+        order = sorted(sentences, key=lambda name: places.get(name, len(places)))
+        return [sentences[name] for name in order]
 
     @property
     def reasons(self) -> list[str]:

@@ -203,8 +203,7 @@ def edits_block(
 ) -> Table:
     """Every edit with its place, its calls and what it adds per step."""
     listing = partial(_edits_listing, change, has_causes=has_causes)
-    table = ViewTable(compared_view("edits"), program_frame(change, "edits"), listing=listing)
-    return table.block(rows=most)
+    return replace(program_table(change, "edits"), listing=listing).block(rows=most)
 
 
 def _edits_listing(change: ProgramChange, *, has_causes: bool = True) -> Listing:
@@ -239,14 +238,15 @@ def _rest(change: ProgramChange) -> str:
 
 def kinds_block(change: ProgramChange, most: int | None = None) -> Table:
     """Step types, and how often each comes."""
-    frame = program_frame(change, "kinds")
+    return program_table(change, "kinds").block(rows=most)
 
+
+def _kinds_listing(change: ProgramChange) -> Listing:
     def values(rows: pl.DataFrame) -> dict[str, Any]:
         periods = [_period(kind) for kind in change.kinds[: rows.height]]
         return {"operators": rows["calls"], "period": periods}
 
-    table = ViewTable(compared_view("kinds"), frame, listing=lambda: Listing(frame, values))
-    return table.block(rows=most)
+    return Listing(program_frame(change, "kinds"), values)
 
 
 def _period(kind: CycleKinds) -> str:
@@ -303,7 +303,22 @@ VIEWS: dict[str, Callable[[ProgramChange, int | None], Block]] = {
 """Tables of the program that can be asked for alone."""
 
 
+_EDIT_COLUMNS = {
+    field.name: pl.String if field.type is str else pl.Float64
+    for field in msgspec.structs.fields(EditJson)
+    if field.required
+}
+"""Columns of the table of edits, where there is none."""
+
+
 # -- as values -------------------------------------------------------------------------------------
+
+
+def program_table(change: ProgramChange, view: str) -> ViewTable:
+    """One of `VIEWS` as a table; people see the calls of both programs as a tree instead."""
+    listings = {"edits": _edits_listing, "kinds": _kinds_listing}
+    listing = partial(listings[view], change) if view in listings else None
+    return ViewTable(compared_view(view), program_frame(change, view), listing=listing)
 
 
 def program_frame(change: ProgramChange, view: str) -> pl.DataFrame:
@@ -311,7 +326,8 @@ def program_frame(change: ProgramChange, view: str) -> pl.DataFrame:
     if view == "program":
         return change.calls
     if view == "edits":
-        return pl.DataFrame([msgspec.to_builtins(EditJson.of(edit)) for edit in change.edits])
+        fields = [msgspec.to_builtins(EditJson.of(edit)) for edit in change.edits]
+        return pl.DataFrame(fields, schema=None if fields else _EDIT_COLUMNS)
     return pl.DataFrame(
         {
             "kind": range(1, len(change.kinds) + 1),

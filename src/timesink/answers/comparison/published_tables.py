@@ -5,18 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import polars as pl
 
-from timesink.answers.tables import Listing, ViewTable
-from timesink.answers.views import compared_view
 from timesink.comparison.results import CycleTimes, Pair
 from timesink.model.data_files import csv_rows
 from timesink.output.names import in_published_cell
-
-if TYPE_CHECKING:
-    from timesink.answers.comparison.changes import PairView
 
 PUBLISHED = tuple(
     (row["column"], row["title"], row["form"])
@@ -25,42 +19,6 @@ PUBLISHED = tuple(
 """Columns of the published table: ours, theirs with the labels of the sides, and how numbers are
 written in a report."""
 _ABSENT = "-"
-
-
-def table_csv(pair: Pair, table: str | None = None, top: int | None = None) -> str:
-    """One table of a pair, or its first rows; see `table_of` for which."""
-    return pair_table(pair, table_of(pair, table)).to_text("csv", top)
-
-
-def table_of(pair: Pair, table: str | None) -> str:
-    """Which table is meant: the one asked for, else the published one; times without counters."""
-    return table or ("times" if pair.rows.is_empty() else "rows")
-
-
-def pair_table(pair: Pair, name: str, view: PairView | None = None) -> ViewTable:
-    """A table of a pair by the name that `--table` has for it: `rows`, `times`, `families`.
-
-    People see the numbers of its `view`, where there is one already.
-
-    >>> import timesink
-    >>> same = timesink.compare(timesink.sample(), timesink.sample())
-    >>> pair_table(same.pair, "times").rows(1)["change_pct"].to_list()
-    [0.0]
-    """
-
-    def listing() -> Listing:
-        from timesink.answers.comparison import changes  # noqa: PLC0415 - programs need no words
-
-        return changes.LISTINGS[name](view or changes.PairView(pair))
-
-    columns = (column for column, _, _ in PUBLISHED) if name == "rows" else ()
-    titles = published_titles(pair) if name == "rows" else ()
-    return ViewTable(
-        compared_view(name),
-        getattr(pair, name),
-        listing=listing,
-        published=dict(zip(columns, titles, strict=True)),
-    )
 
 
 def published_rows(pair: Pair) -> pl.DataFrame:

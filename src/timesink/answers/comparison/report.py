@@ -25,6 +25,8 @@ from timesink.model.units import join_names
 from timesink.runtime.engine import Engine
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from timesink.answers.comparison.comparison_json import ComparisonJson
     from timesink.answers.comparison.gate_result import GateAnswer
     from timesink.comparison.steps.efficiency import EfficiencyChange
@@ -135,6 +137,25 @@ class ComparisonAnswer(Comparison):
     def beyond(self, expected: Expectation) -> ComparisonAnswer:
         """The same, with causes of what is slower than expected first."""
         return replace(self, pairs=tuple(replace(pair, expected=expected) for pair in self.pairs))
+
+    def table(self, name: str = "times") -> pl.DataFrame:
+        """One of the tables of `timesink compare --view`; of several pairs `pair` says which.
+
+        >>> import timesink
+        >>> same = timesink.compare(timesink.sample(), timesink.sample())
+        >>> same.table("kinds")["base_cycles"].to_list()
+        [2]
+        """
+        from timesink.answers.comparison.pair_tables import comparison_table  # noqa: PLC0415 - start-up time
+
+        return comparison_table(self, name)
+
+    def to_pandas(self, name: str = "times") -> Any:
+        """The same as a pandas frame; needs pandas and pyarrow."""
+        from timesink.answers.tables import check_pandas  # noqa: PLC0415 - start-up time
+
+        check_pandas(name)
+        return self.table(name).to_pandas()
 
     def to_dict(self) -> dict[str, Any]:
         """The whole answer, ready for JSON; `docs/comparison_json.md` describes every key."""

@@ -36,6 +36,7 @@ from timesink.comparison.reading import RunReader, read_sides, run_of_tables, ta
 from timesink.comparison.repeated import RepeatedSide, distinct, expand_paths, timed_side
 from timesink.comparison.repeated_runs import TimedRun
 from timesink.comparison.results import Run
+from timesink.comparison.untimed import SIDES, UntimedSide, untimed_side
 from timesink.errors import (
     NotFoundError,
     OutputError,
@@ -51,6 +52,7 @@ from timesink.sources.kept_answers import Tables, from_bytes, to_bytes
 from timesink.sources.places import without_password
 from timesink.sources.recordings import Recording
 from timesink.sources.remote import connect, wrap_errors
+from timesink.sources.untimed import WORDS, untimed_kind
 from timesink.version import __version__
 
 VARIABLE = "TIMESINK_BASELINES"
@@ -315,10 +317,18 @@ class Baseline:
     size_bytes: int
     timed: tuple[TimedRun, ...] = ()
     """Cycles of every run, where several were kept; everything else is of one of them."""
+    untimed: UntimedSide | None = None
+    """A memory snapshot, or logs of collectives: there are no runs then."""
 
     @cached_property
     def side(self) -> RunInput:
         """All of it as a side of a comparison."""
+        if self.untimed is not None:
+            words = WORDS[self.untimed.kind]
+            raise UsageError(
+                f"{reference(self.name)}: holds a {words}, which has no timeline",
+                f"compare it with another {words}",
+            )
         sources = tuple(run.source for run in self.runs)
         notes = self.notes
         if self.timesink != __version__:
@@ -388,8 +398,6 @@ def content_of(
         plain.append({"source": facts, "run": run_tables.about})
         tables |= {f"{number}{_BETWEEN}{name}": table for name, table in run_tables.tables.items()}
     about = {
-        "timesink": __version__,
-        "saved_us": time.time_ns() // 1000,
         "marker": finding.marker,
         "by": finding.by,
         "facts": facts_of(runs),
@@ -401,7 +409,19 @@ def content_of(
             for timed_run in timed
         ],
     }
-    packed = to_bytes(about, tables, small=True)
+    return _sealed(about, tables)
+
+
+def untimed_content_of(side: UntimedSide) -> bytes:
+    """A memory snapshot, or logs of collectives, as the bytes of a baseline."""
+    facts, tables = side.stored()
+    nothing: dict[str, Any] = {"marker": None, "by": None, "notes": [], "runs": []}
+    return _sealed({**nothing, "facts": facts_of(()), "untimed": [side.kind, facts]}, tables)
+
+
+def _sealed(about: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> bytes:
+    made = {"timesink": __version__, "saved_us": time.time_ns() // 1000}
+    packed = to_bytes({**made, **about}, tables, small=True)
     return b"".join([_MARK, f"{FORMAT}\n".encode(), _digest(packed), packed])
 
 
@@ -436,11 +456,17 @@ def baseline_of(content: bytes, name: str, place: str) -> Baseline:
                 )
                 for timed_run in about.get("timed", ())  # older ones have one run
             ),
+            untimed=_untimed_of(tables),
         )
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         # Whole, but not what this version writes: a field more, or less.
         reason = f"saved by timesink {tables.about.get('timesink')}, which this one cannot read"
         raise UnreadableError(f"{where}: {reason}", _AGAIN) from error
+
+
+def _untimed_of(tables: Tables) -> UntimedSide | None:
+    kind, facts = tables.about.get("untimed") or (None, {})
+    return None if kind is None else SIDES[kind].restored(facts, tables.tables)
 
 
 def _digest(packed: bytes) -> bytes:
@@ -551,6 +577,13 @@ def unsaved_baseline(
 
 
 def _content(paths: Sequence[str | Path], rank: int | None, reading: SideReadOptions) -> bytes:
+    kinds = [untimed_kind(path) for path in paths]
+    if any(kinds):
+        if len(paths) > 1 or kinds[0] is None:
+            raise UsageError(
+                f"{paths[0]}: several runs need a timeline, and not all have one", "name one file"
+            )
+        return untimed_content_of(untimed_side(paths[0], kinds[0], cache=reading.cache))
     sides = tuple(find_side(path, rank) for path in distinct(expand_paths(paths)))
     runs, side, timed, notes = (
         RunReader(reading),

@@ -25,6 +25,7 @@ from timesink.comparison.steps.sides import anatomy_of_role
 from timesink.errors import UnreadableError, UsageError
 from timesink.formats.small_files import DamagedError, decode_small_toml, option_text
 from timesink.model.units import brief_ns, count_noun, signed_ns, size_bytes
+from timesink.sources.untimed import SNAPSHOT, WORDS
 
 _NS_OF = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": 10**9}
 _AMOUNT = re.compile(r"\+?\s*((?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,2})?)\s*(\S+)", re.IGNORECASE)
@@ -364,6 +365,14 @@ def starting_budgets(run: Baseline, headroom_pct: float = 10.0) -> str:
 
     Of several ranks the longest mean counts; warm-up does not.
     """
+    if run.untimed is not None:
+        if run.untimed.kind == SNAPSHOT:
+            head = f"# Peak memory, with {headroom_pct:g} % headroom."
+            return f'{head}\n\npeak_memory = "{headroom_pct:g}%"'
+        raise UsageError(
+            f"there are no budgets for a {WORDS[run.untimed.kind]}",
+            "give a limit instead:  timesink gate BASE NEW --fail-on 5%",
+        )
     roles = processes_of(run.runs)
     warm = [warm_up(cycle_lengths(role.behaviour).cast(pl.Float64).to_numpy()) for role in roles]
     means = [

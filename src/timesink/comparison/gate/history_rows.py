@@ -42,6 +42,7 @@ from timesink.model.units import count_noun, join_names
 from timesink.recorder.versions import git, state_of
 from timesink.sources.ab_folder import NEW, is_ab, read_ab
 from timesink.sources.sidecars import run_file_in
+from timesink.sources.untimed import WORDS, untimed_kind
 from timesink.version import __version__
 
 SCHEMA = "timesink/history-row/1"
@@ -198,6 +199,12 @@ def measured_runs(run: str | Path, reading: SideReadOptions) -> Iterator[Measure
     if is_reference(str(run)):
         raise UsageError(f"{run}: is a baseline", "give recordings, or a folder of  timesink ab")
     folder = Path(run)
+    kind = untimed_kind(folder)
+    if kind is not None:
+        raise UsageError(
+            f"{run}: a {WORDS[kind]} has no step times to keep a history of",
+            "store it as a baseline:  timesink baseline save NAME RUN",
+        )
     if not is_ab(folder):
         yield _measure_run(folder, reading)
         return

@@ -84,6 +84,12 @@ def looks_like_events(head: bytes) -> bool:
     return _PHASE_KEY.search(head, at) is not None and head[at:].lstrip()[:1] == b"{"
 
 
+def names_its_profiler(head: bytes) -> bool:
+    """Whether the metadata in front is that of a profiler whose traces no other reader takes."""
+    is_object = head.lstrip()[:1] == b"{"
+    return is_object and bool(_METADATA_KEY.search(head) and _EVENTS_KEY.search(head))
+
+
 def split_head(blocks: Iterable[bytes]) -> tuple[bytes, bool, Iterator[bytes]] | None:
     """Text before the events, whether the list is bare, and the stream from the first event on."""
     stream = iter(blocks)
@@ -113,32 +119,53 @@ def cut_pieces(
     Pieces of other shares are cut at the same places and skipped without being copied.  Where no
     event ends within `limit`, the rest of the stream is left out, as if the file ended there.
     """
-    buffer = bytearray()
-    number = 0
+    # Blocks of the piece under way: they are copied once, when the piece is cut.
+    blocks: list[bytes] = []
+    length = number = 0
     enough, searched = size, 0
     for block in stream:
-        buffer += block
-        while len(buffer) >= enough:
-            end = _last_boundary(buffer, searched)
+        blocks.append(block)
+        length += len(block)
+        while length >= enough:
+            # Nearly always the last block tells; else all of them are one.
+            end = _clear_boundary(blocks[-1], length, searched)
+            if end is None:
+                blocks = [b"".join(blocks)]
+                end = _last_boundary(blocks[0], searched)
             if end is None:
                 # Searching only what is new, and not before it is much, keeps the effort linear.
-                enough, searched = 2 * len(buffer), buffer.rfind(b"}") + 1
+                enough, searched = 2 * length, blocks[0].rfind(b"}") + 1
                 break
             enough, searched = size, 0
+            last = blocks.pop()
             if number % shares == share:
-                with memoryview(buffer) as view:
-                    text = b"".join((b"[", view[:end], b"]"))
+                with memoryview(last) as view:
+                    text = b"".join((b"[", *blocks, view[:end], b"]"))
                 yield PieceText(number, text, last=False)
-            comma = buffer.index(b",", end)
-            del buffer[: comma + 1]
+                del text
+            blocks = [last[last.index(b",", end) + 1 :]]
+            length = len(blocks[0])
             number += 1
-        if len(buffer) > limit:
+        if length > limit:
             break
     if number % shares == share:
-        yield PieceText(number, b"[" + buffer, last=True)
+        yield PieceText(number, b"".join((b"[", *blocks)), last=True)
 
 
-def _last_boundary(buffer: bytearray, searched: int) -> int | None:
+def _clear_boundary(last: bytes, length: int, searched: int) -> int | None:
+    """What `_last_boundary` finds, where its first window is enough and lies in the last block.
+
+    The block is the end of `length` bytes; up to `searched` of them there is no boundary.
+    """
+    start = len(last) - _WINDOW
+    if start < 1 or length - _WINDOW <= searched:
+        return None
+    ends = [match.start() + 1 for match in _BOUNDARY.finditer(last, start - 1)]
+    segments = list(itertools.pairwise(ends))
+    return _end_of_events(last, segments)
+
+
+def _last_boundary(buffer: bytes, searched: int) -> int | None:
     """End of the last whole event in the buffer that another event follows.
 
     Up to `searched` it is known that there is none.
@@ -155,10 +182,10 @@ def _last_boundary(buffer: bytearray, searched: int) -> int | None:
         window *= 8
 
 
-def _cut_behind_events(buffer: bytearray, segments: list[tuple[int, int]]) -> int | None:
-    recent = segments[-_ENOUGH_EVENTS:]
-    if recent and all(_keys(buffer, *segment) >= _EVENT_KEYS for segment in recent):
-        return recent[-1][1]
+def _cut_behind_events(buffer: bytes, segments: list[tuple[int, int]]) -> int | None:
+    clear = _end_of_events(buffer, segments)
+    if clear is not None:
+        return clear
     # Something here is damaged, or arguments hold lists of objects: each cut must be proved.
     for start, end in reversed(segments):
         if "ph" in _keys(buffer, start, end) and _state_of_list(buffer, end) != "open":
@@ -169,14 +196,22 @@ def _cut_behind_events(buffer: bytearray, segments: list[tuple[int, int]]) -> in
     return early if early and _state_of_list(buffer, early) == "damaged" else None
 
 
-def _keys(buffer: bytearray, start: int, end: int) -> AbstractSet[str]:
+def _end_of_events(buffer: bytes, segments: list[tuple[int, int]]) -> int | None:
+    """Where the last of some segments ends, if they are events for sure."""
+    recent = segments[-_ENOUGH_EVENTS:]
+    if recent and all(_keys(buffer, *segment) >= _EVENT_KEYS for segment in recent):
+        return recent[-1][1]
+    return None
+
+
+def _keys(buffer: bytes, start: int, end: int) -> AbstractSet[str]:
     """Keys of the event between two boundaries; none when it is not one whole object."""
     if buffer.find(b'"ph"', start, end) < 0:
         return frozenset()
-    return (object_in(bytes(buffer[start:end]).lstrip(b", \r\n\t")) or {}).keys()
+    return (object_in(buffer[start:end].lstrip(b", \r\n\t")) or {}).keys()
 
 
-def _state_of_list(buffer: bytearray, end: int) -> str:
+def _state_of_list(buffer: bytes, end: int) -> str:
     """Whether the events up to here are whole, still open (a nested list ends here) or damaged."""
     with memoryview(buffer) as view:
         text = b"".join((b"[", view[:end], b"]"))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import gc
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
-from itertools import compress
+from itertools import compress, takewhile
 from typing import Any, Literal
 
 import msgspec
@@ -42,8 +42,10 @@ from timesink.formats.chrome.scanner import (
     TEXT,
     GroupPlan,
     PieceScanner,
+    RunPiece,
     ScannedGroup,
     ScannedPiece,
+    bits_of,
 )
 from timesink.formats.read_options import IsChosen, Progress
 from timesink.formats.source_file import Damage, SourceFile
@@ -168,8 +170,12 @@ def samples(
     names = words.names.words()
     codes = group["name"].values
     rows: list[tuple[int, str, float]] = []
+    labels = ["" if code < 0 else str(names[code]) for code in codes.tolist()]
     for row, series in enumerate(arguments.load_each(raws, tally)):
-        name = str(names[codes[row]]) if codes[row] >= 0 else ""
+        name = labels[row]
+        if len(series) == 1 and type(series.get("value")) is float and not of_ranges:
+            rows.append((row, name, series["value"]))  # as nearly all are
+            continue
         skipped_keys = DEVICE.all_keys if of_ranges else _NOT_SAMPLED
         series_values = {key: value for key, value in series.items() if key not in skipped_keys}
         for key, value in series_values.items():
@@ -230,6 +236,8 @@ _GROUP_OF_PHASE = {
     **dict.fromkeys("BE", "nested"),
     **dict.fromkeys("iIRn", "instant"),
 }
+_FROM_TEXT = ("counter", "ranges")
+"""Groups whose values are series of samples: taken from the text of their arguments."""
 _UNTIMED_GROUPS = ("dropped", "metadata")
 # What a group has no use for is not carried along.
 _UNUSED_BY_SLICES = frozenset({"phase"})
@@ -276,13 +284,18 @@ class PieceDecoder:
         self._envelope = 0
         self._unused = _UNUSED_IN_BRIEF if self._brief else _UNUSED_COLUMNS
         self._inputs = None if brief is None else arguments.ChosenInputs(brief)
+        self.runs: list[Piece] = []
+        """Columns of pieces that followed one another, under the number of the first."""
+        self._first, self._next = 0, -1
 
     def decode(self, number: int, text: bytes) -> Piece:
         """Columns of a piece of valid JSON: a list of events in brackets.
 
         Raises msgspec.DecodeError or UnicodeDecodeError when the piece needs repair.
         """
-        scanned = self._scanner.scan(text) if self._scanner else None
+        scanned = self._scan(number, text)
+        if isinstance(scanned, RunPiece):
+            return self._piece_of_run(number, text, scanned)
         if scanned is not None:
             return self._scanned_columns(number, text, scanned)
         if not text.isascii():
@@ -298,6 +311,48 @@ class PieceDecoder:
                 self._envelope = place
                 return self._columns(number, fields, times, Tally())
         raise msgspec.DecodeError("no envelope fits")
+
+    def _scan(self, number: int, text: bytes) -> ScannedPiece | RunPiece | None:
+        if self._scanner is None:
+            return None
+        if number != self._next:
+            self.end_run()
+        # A brief reading looks at names before it takes arguments.
+        scanned = self._scanner.scan(text, to_run=not self._brief)
+        if isinstance(scanned, RunPiece):
+            if self._next < 0:
+                self._first = number
+            self._next = number + 1
+        return scanned
+
+    def end_run(self) -> None:
+        """Take over the columns of the run under way."""
+        if self._scanner is None or self._next < 0:
+            return
+        groups: dict[str, Group] = {}
+        for name, scanned in zip(GROUPS, self._scanner.end_run(), strict=False):
+            if scanned is None:
+                continue
+            envelope, columns = scanned
+            groups[name] = {
+                key: PieceColumn(values, _VOCABULARY_OF_COLUMN.get(key, ""))
+                for key, values in envelope.items()
+            }
+            if name in _ARGUMENTS:
+                groups[name] |= _argument_columns(name, columns, brief=False)
+        self.runs.append(Piece(self._first, 0, groups, Tally()))
+        self._next = -1
+
+    def _piece_of_run(self, number: int, text: bytes, scanned: RunPiece) -> Piece:
+        """What a piece holds beside the columns of its run: rare arguments, and counts."""
+        tally, groups = Tally(), dict[str, Group]()
+        for name, seen in zip(GROUPS, scanned.groups, strict=True):
+            if seen is not None:
+                raws = RawArguments(text, seen, seen.rows)
+                self._note_unknown(name, raws, tally)
+                rare = [(row, raws[row]) for row in seen.marked.tolist()]
+                self._add_rare(groups, name, {"index": PieceColumn(seen.rows)}, rare)
+        return Piece(number, scanned.count, groups, tally, self._named_phases(scanned.phases))
 
     def columns_of(self, number: int, events: Sequence[TextEnvelope], tally: Tally) -> Piece:
         """Columns of events decoded one by one; what is odd about them goes to the tally."""
@@ -382,14 +437,8 @@ class PieceDecoder:
     ) -> None:
         """Arguments of a group in the columns that the scanner made."""
         seen = raws.seen
-        decoder = _argument_decoder(name, brief=self._brief)
-        columns: Group = {
-            argument.column: PieceColumn(values, _VOCABULARY_OF.get(argument.type, ""))
-            for argument, values in zip(decoder.kept_arguments, seen.columns, strict=False)
-            if values is not None
-        }
-        sampled = set(range(0, len(seen.rows), max(1, len(seen.rows) // 50)))
-        decoder.note_unknown([raws[row] for row in seen.unknown.tolist() if row in sampled], tally)
+        columns = _argument_columns(name, seen.columns, brief=self._brief)
+        self._note_unknown(name, raws, tally)
         if self._inputs is not None and _ARGUMENTS[name] is arguments.OPERATOR:
             columns |= self._inputs.of(group["name"].values, raws, self.vocabularies)
         groups[name] = {**group, **columns}
@@ -398,6 +447,12 @@ class PieceDecoder:
         if name == "ranges":
             values = samples(group, raws.all(), self.vocabularies, tally, of_ranges=True)
             append(groups, "samples", values)
+
+    def _note_unknown(self, name: str, raws: RawArguments, tally: Tally) -> None:
+        seen = raws.seen
+        sampled = set(range(0, len(seen.rows), max(1, len(seen.rows) // 50)))
+        unknown = [raws[row] for row in seen.unknown.tolist() if row in sampled]
+        _argument_decoder(name, brief=self._brief).note_unknown(unknown, tally)
 
     def _taken(self, base: Group, group_name: str, rows: npt.NDArray[np.intp]) -> Group:
         """The rows of a group, without the columns that it has no use for."""
@@ -409,7 +464,9 @@ class PieceDecoder:
         }
 
     def _phase_counts(self, base: Group) -> dict[str, int]:
-        counts = np.bincount(base["phase"].values + 1)
+        return self._named_phases(np.bincount(base["phase"].values + 1))
+
+    def _named_phases(self, counts: npt.NDArray[Any]) -> dict[str, int]:
         names = ["", *self.vocabularies.phases.words()]
         return {name: int(n) for name, n in zip(names, counts, strict=False) if n}
 
@@ -513,7 +570,7 @@ class PieceDecoder:
 class RawArguments(Sequence[Raw]):
     """Arguments of the rows of a group as they stand in the text of a piece."""
 
-    def __init__(self, text: bytes, seen: ScannedGroup, rows: npt.NDArray[np.intp]) -> None:
+    def __init__(self, text: bytes, seen: ScannedGroup, rows: npt.NDArray[Any]) -> None:
         self._text, self.seen = text, seen
         places = slice(None) if len(rows) == len(seen.rows) else np.searchsorted(seen.rows, rows)
         self._starts, self._ends = seen.starts[places], seen.ends[places]
@@ -536,6 +593,27 @@ class RawArguments(Sequence[Raw]):
 
 
 _VOCABULARY_OF = {"lane": "lanes", "text": "texts"}
+_VOCABULARY_OF_COLUMN = {
+    "phase": "phases",
+    "category": "categories",
+    "name": "names",
+    "pid": "lanes",
+    "tid": "lanes",
+}
+
+
+def _argument_columns(
+    name: str, columns: Sequence[npt.NDArray[Any] | None], *, brief: bool
+) -> Group:
+    """Columns of the kept arguments of a group, as the scanner numbers them."""
+    kept = _argument_decoder(name, brief=brief).kept_arguments
+    return {
+        argument.column: PieceColumn(values, _VOCABULARY_OF.get(argument.type, ""))
+        for argument, values in zip(kept, columns, strict=False)
+        if values is not None
+    }
+
+
 _SCANNED_TYPES = {"int": INT, "float": FLOAT, "lane": LANE, "text": TEXT}
 
 
@@ -557,8 +635,16 @@ def piece_scanner(*, brief: bool) -> PieceScanner:
 
 
 def _plan_of(name: str, *, brief: bool) -> GroupPlan:
+    unused = (_UNUSED_IN_BRIEF if brief else _UNUSED_COLUMNS).get(name, _UNUSED_BY_SLICES)
+    envelope = bits_of(
+        ("flow_id",) * (name == "flow")
+        + tuple(
+            column for column in (*_VOCABULARY_OF_COLUMN, "ts_ns", "dur_ns") if column not in unused
+        )
+    )
+    details = envelope, name in _UNTIMED_GROUPS, name in _FROM_TEXT
     if name not in _ARGUMENTS:
-        return name, False, [], []
+        return name, False, [], [], *details
     argument_set, decoder = _ARGUMENTS[name], _argument_decoder(name, brief=brief)
     # What is only checked comes last, where nobody looks for it.
     kept = [*decoder.kept_arguments, *decoder.checked_arguments]
@@ -574,7 +660,8 @@ def _plan_of(name: str, *, brief: bool) -> GroupPlan:
     for family in argument_set.rare:
         keys[family[0]] = (family[0], MARKER, -1, 0)
     keys[arguments.PACKED_ARGUMENTS] = (arguments.PACKED_ARGUMENTS, PACKED, -1, 0)
-    return name, True, list(keys.values()), [_SCANNED_TYPES[argument.type] for argument in kept]
+    types = [_SCANNED_TYPES[argument.type] for argument in kept]
+    return name, True, list(keys.values()), types, *details
 
 
 # One stream, several processes: each decodes its share of the pieces.
@@ -601,8 +688,10 @@ def decode_share(
     shares: int,
     brief: IsChosen | None = None,
     progress: Progress | None = None,
+    *,
+    is_stopped: Callable[[], bool] = bool,
 ) -> Share:
-    """Decode every `shares`-th piece, from number `share` on."""
+    """Decode every `shares`-th piece, from number `share` on, until it is stopped."""
     damage = Damage()
     opened = split_head(source.blocks(damage, progress))
     if opened is None:
@@ -619,10 +708,14 @@ def decode_share(
         cuts = cut_pieces(stream, share=share, shares=shares)
         if is_native() and shares == 1 and usable_cores() > 1:
             cuts = read_ahead(cuts)  # unpacking and scanning hold no lock of the interpreter
+        cuts = takewhile(lambda _: not is_stopped(), cuts)
         pieces = [_decode_cut(decoder, cut, bare=bare) for cut in cuts]
+        decoder.end_run()
     finally:
         if was_enabled:
             gc.enable()
+    # A run stands in front of the first of its pieces.
+    pieces = [*decoder.runs, *pieces]
     return Share(pieces, decoder.vocabularies.tables(), head, bare, has_events=True, damage=damage)
 
 

@@ -8,6 +8,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
+
+# Polars loads it for the first array it is given: so it is loaded while the scanner works.
+import numpy.ma  # noqa: F401
 import polars as pl
 from msgspec.structs import replace
 
@@ -259,21 +262,21 @@ def metadata_of(
     device = tables["device"] if tables["device"].height else schema.DEVICE.empty()
     busy = device["device"].filter(of_kind(device["kind"], schema.BUSY_KINDS))
     in_use = sorted(number for number in busy.unique() if number is not None)
-    groups = [assembly.join(group) for group in ("runtime", "device", "untyped")]
     vendor = recognise_vendor(
         device_names=[*(listed_device.name for listed_device in listed), *labels.values()],
         metadata_keys=fields,
         categories=assembly.words.texts.get("categories", []),
-        calls=[name for group in groups for name in group.distinct("name")],
+        calls=[
+            name for group in ("runtime", "device", "untyped") for name in assembly.names_in(group)
+        ],
         has_device_work=not busy.is_empty(),
     )
     schema_version = fields.get("schemaVersion")
     framework = fields.get("Framework")
     if not isinstance(framework, str):
-        operators = assembly.join("operator").distinct("name")
+        operators = assembly.names_in("operator")
         framework = "PyTorch" if any(name.startswith("aten::") for name in operators) else None
-    starts = [frame["ts_ns"].median() for frame in tables.values() if "ts_ns" in frame.columns]
-    is_unix = any(isinstance(start, float) and start > _UNIX_SINCE_2001_NS for start in starts)
+    is_unix = any(_is_unix(frame["ts_ns"]) for frame in tables.values() if "ts_ns" in frame.columns)
     consumed_keys = _CONSUMED | versions_of(fields).keys()
     counts: Counter[str] = Counter()
     for piece in assembly.pieces:
@@ -297,6 +300,17 @@ def metadata_of(
         versions=versions_of(fields),
         extra={key: value for key, value in fields.items() if key not in consumed_keys},
     )
+
+
+def _is_unix(times: pl.Series) -> bool:
+    """Whether most of these times are too large to count from anything but 1970."""
+    least, most = times.min(), times.max()
+    if not isinstance(least, int) or not isinstance(most, int):
+        return False
+    if least > _UNIX_SINCE_2001_NS or most <= _UNIX_SINCE_2001_NS:
+        return least > _UNIX_SINCE_2001_NS
+    median = times.median()
+    return isinstance(median, float) and median > _UNIX_SINCE_2001_NS
 
 
 def _text_of_pieces_after(source: SourceFile, number: int) -> bytes:

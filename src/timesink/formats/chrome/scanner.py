@@ -20,9 +20,18 @@ from timesink.runtime.native import native_module
 _scanner = native_module()
 VOCABULARIES = tuple(field_info.name for field_info in fields(Vocabularies))
 INT, FLOAT, LANE, TEXT, MARKER, PACKED, IGNORED = range(7)
+_PARTS_OF_RUN_PIECE = 3
 _TYPES = {INT: np.int64, FLOAT: np.float64, LANE: np.int32, TEXT: np.int32}
-GroupPlan = tuple[str, bool, list[tuple[str, int, int, int]], list[int]]
-"""Name, whether it has arguments, keys (text, type, column, rank), types of columns."""
+_ENVELOPE = ("phase", "category", "name", "pid", "tid", "ts_ns", "dur_ns", "flow_id")
+"""Columns that events of every group may have, in the order of the scanner's bits."""
+GroupPlan = tuple[str, bool, list[tuple[str, int, int, int]], list[int], int, bool, bool]
+"""Name, whether it has arguments, keys (text, type, column, rank), types of columns; what it keeps
+of the envelope, whether its events need no time, whether its values are taken from the text."""
+
+
+def bits_of(columns: Iterable[str]) -> int:
+    """Columns of the envelope, as the scanner is told which to keep."""
+    return sum(1 << _ENVELOPE.index(column) for column in columns)
 
 
 class ScannedVocabulary:
@@ -34,6 +43,16 @@ class ScannedVocabulary:
         self._words: list[Any] = []
 
     def encode(self, values: Iterable[Any]) -> Codes:
+        values = values if isinstance(values, list | tuple) else list(values)
+        kinds = set(map(type, values))
+        if not (kinds <= _PLAIN and len(kinds & _NUMBERS) <= 1):
+            return self._intern(values)
+        # Few of many are unlike: each is handed over once.
+        words = dict.fromkeys(values)
+        codes = dict(zip(words, self._intern(words).tolist(), strict=True))
+        return np.fromiter(map(codes.__getitem__, values), np.int32, len(values))
+
+    def _intern(self, values: Iterable[Any]) -> Codes:
         items = [_item(value) for value in values]
         return np.frombuffer(_scanner.intern(self._scanner, self._place, items), np.int32)
 
@@ -48,6 +67,23 @@ class ScannedVocabulary:
         """Every word, in order of its code."""
         self._words += _scanner.words(self._scanner, self._place, len(self._words))
         return list(self._words)
+
+
+_NUMBERS = {int, bool, float}
+"""Values of two of these can be equal, and are other words."""
+_PLAIN = {str, bytes, type(None), *_NUMBERS}
+
+
+def _integers(size: int) -> str:
+    """The type of integers of so many bytes."""
+    return f"i{size}"
+
+
+def _rare(group: tuple[bytes, ...] | None) -> ScannedGroup | None:
+    if group is None:
+        return None
+    rows, starts, ends, marked, unknown = (np.frombuffer(part, np.int32) for part in group)
+    return ScannedGroup(rows, starts, ends, [], marked, unknown, is_odd=False)
 
 
 def _item(value: Any) -> tuple[bytes, bool] | None:
@@ -91,6 +127,21 @@ class ScannedPiece:
     groups: list[ScannedGroup | None]
 
 
+@dataclass(frozen=True, slots=True)
+class RunPiece:
+    """A piece that went to the run: what of it has to be looked at in its text."""
+
+    count: int
+    phases: npt.NDArray[np.int32]
+    """Events of each phase, by its code; the first are those without one."""
+    groups: list[ScannedGroup | None]
+    """Those with rare or unknown arguments, without columns."""
+
+
+RunColumns = dict[str, npt.NDArray[Any]]
+"""Columns of a group by name; those of arguments are numbered."""
+
+
 class PieceScanner:
     """Scans pieces one after another; texts are numbered in vocabularies they share."""
 
@@ -109,11 +160,17 @@ class PieceScanner:
             **{name: ScannedVocabulary(self._scanner, name) for name in VOCABULARIES}  # type: ignore[arg-type]
         )
 
-    def scan(self, text: bytes) -> ScannedPiece | None:
-        """Columns of a piece of valid JSON; None where it is damaged or unusual."""
-        scanned = _scanner.scan(self._scanner, text)
+    def scan(self, text: bytes, *, to_run: bool) -> ScannedPiece | RunPiece | None:
+        """Columns of a piece of valid JSON; None where it is damaged or unusual.
+
+        With `to_run` those of a piece in which nothing is odd stay with those of the pieces before.
+        """
+        scanned = _scanner.scan(self._scanner, text, to_run)
         if scanned is None:
             return None
+        if len(scanned) == _PARTS_OF_RUN_PIECE:
+            count, phases, groups = scanned
+            return RunPiece(count, np.frombuffer(phases, np.int32), list(map(_rare, groups)))
         count, *columns, places, groups = scanned
         phase, category, name, pid, tid = (np.frombuffer(c, np.int32) for c in columns[:5])
         ts_ns, dur_ns, ids = (np.frombuffer(column, np.int64) for column in columns[5:])
@@ -130,6 +187,33 @@ class PieceScanner:
             places=np.frombuffer(places, np.int8),
             groups=list(self._groups(groups)),
         )
+
+    def end_run(self) -> list[tuple[RunColumns, list[npt.NDArray[Any] | None]] | None]:
+        """Each group's columns over the pieces of the run: of the envelope, and of arguments.
+
+        Rows are numbered over the whole run.
+        """
+        return [
+            None if group is None else self._run_group(*group, types=types)
+            for group, types in zip(_scanner.end_run(self._scanner), self._types, strict=False)
+        ]
+
+    def _run_group(
+        self, count: int, index: bytes, *parts: Any, types: list[int]
+    ) -> tuple[RunColumns, list[npt.NDArray[Any] | None]]:
+        *envelope, arguments = parts
+        columns = {"index": np.frombuffer(index, np.int32)}
+        for name, values in zip(_ENVELOPE, envelope, strict=True):
+            if values is not None:
+                columns[name] = np.frombuffer(values, _integers(len(values) // count))
+        return columns, [
+            None
+            if values is None
+            else np.frombuffer(
+                values, np.float64 if kind == FLOAT else _integers(len(values) // count)
+            )
+            for values, kind in zip(arguments, types, strict=True)
+        ]
 
     def _groups(self, groups: list[Any]) -> Iterator[ScannedGroup | None]:
         for group, types in zip(groups, self._types, strict=True):

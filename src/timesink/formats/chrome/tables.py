@@ -43,13 +43,14 @@ class TraceWords:
 
     def __init__(self, shares: Sequence[Share]) -> None:
         numbers_of: dict[str, dict[Any, int]] = {}
-        self.remaps: list[dict[str, npt.NDArray[np.int32]]] = [{} for _ in shares]
+        self.remaps: list[dict[str, npt.NDArray[np.int32] | None]] = [{} for _ in shares]
         for share, remap in zip(shares, self.remaps, strict=True):
             for name, words in share.words.items():
                 numbers = numbers_of.setdefault(name, {})
                 codes = [numbers.setdefault(word, len(numbers)) for word in words]
                 # The last entry answers the code of a missing word, which is -1.
-                remap[name] = np.array([*codes, NULL_CODE], np.int32)
+                is_same = codes == list(range(len(codes)))
+                remap[name] = None if is_same else np.array([*codes, NULL_CODE], np.int32)
         self.texts: Mapping[str, list[str]] = {
             name: [_text_of_raw(word) if isinstance(word, bytes) else str(word) for word in numbers]
             for name, numbers in numbers_of.items()
@@ -101,6 +102,13 @@ class Joined:
             table[code] = function(texts[code])
         return table[self.arrays[key]]
 
+    def words_as(self, key: str, function: Callable[[str], Any], dtype: pl.DataType) -> pl.Series:
+        """The same for numbers that may be missing, as a series."""
+        values: list[Any] = [None] * (len(self.words.texts[self.vocabularies[key]]) + 1)
+        for code in self._occurring(key):
+            values[code] = function(self.words.texts[self.vocabularies[key]][code])
+        return pl.Series(key, values, dtype=dtype)[self.arrays[key]]
+
     def distinct(self, key: str) -> list[str]:
         """The texts that occur in a column."""
         if key not in self.arrays:
@@ -120,8 +128,10 @@ class Joined:
         values = self.arrays[key]
         vocabulary = self.vocabularies[key]
         if vocabulary:
-            # The code of a missing word is -1, which is the last of them.
-            return self.words.categories[vocabulary][values].alias(key)
+            words = self.words.categories[vocabulary]
+            # The code of a missing word is -1: the largest number, and the last of the words.
+            places = np.minimum(values.astype(np.uint32), np.uint32(len(words) - 1))
+            return words[places].alias(key)
         if values.dtype == np.float64:
             return pl.Series(key, values, nan_to_null=True)
         return nullable(values).alias(key)
@@ -172,43 +182,60 @@ class Assembly:
         ]
         self.pieces: list[Piece] = [piece for piece, _ in placed]
         self.events = int(offsets[-1])
-        names = {name for piece in self.pieces for name in piece.groups}
-        self._joined = {name: self._join(name) for name in names}
+        self._names: dict[str, list[str]] = {}
 
     def join(self, name: str) -> Joined:
-        """One group over all pieces; an absent one is empty."""
-        empty = Joined({"index": np.empty(0, np.int64)}, {"index": ""}, self.words)
-        return self._joined.get(name, empty)
-
-    def _join(self, name: str) -> Joined:
-        # A column some pieces lack is filled with nothing.
+        """One group over all pieces, which give it up; an absent one is empty."""
         parts = [
-            (piece.groups[name], share, offset)
+            (piece.groups.pop(name), share, offset)
             for piece, share, offset in self._placed
             if name in piece.groups
         ]
+        if not parts:
+            return Joined({"index": np.empty(0, np.int64)}, {"index": ""}, self.words)
+        joined = self._join(parts)
+        if "name" in joined:
+            self._names[name] = joined.distinct("name")
+        return joined
+
+    def names_in(self, group: str) -> list[str]:
+        """The names of events in a group that was joined."""
+        return self._names.get(group, [])
+
+    def _join(self, parts: list[tuple[Group, int, int]]) -> Joined:
         vocabularies: dict[str, str] = {}
         types: dict[str, np.dtype[Any]] = {}
+        counts = [len(group["index"].values) for group, _, _ in parts]
         for group, _, _ in parts:
             for key, column in group.items():
                 vocabularies[key] = column.vocabulary
                 types[key] = column.values.dtype
-        arrays = {
-            key: np.concatenate([self._part(key, types[key], *part) for part in parts])
-            for key in vocabularies
-        }
+        arrays: dict[str, Array] = {}
+        for key in vocabularies:
+            columns = [
+                self._part(key, types[key], count, part)
+                for count, part in zip(counts, parts, strict=True)
+            ]
+            arrays[key] = columns[0] if len(columns) == 1 else np.concatenate(columns)
         return Joined(arrays, vocabularies, self.words)
 
-    def _part(self, key: str, dtype: np.dtype[Any], group: Group, share: int, offset: int) -> Array:
-        column = group.get(key)
+    def _part(
+        self, key: str, dtype: np.dtype[Any], count: int, part: tuple[Group, int, int]
+    ) -> Array:
+        group, share, offset = part
+        # Memory of the piece is freed column by column.
+        column = group.pop(key, None)
         if column is None:
+            # A column some pieces lack is filled with nothing.
             missing = {"f": np.nan, "i": NULL_INT if dtype.itemsize == 8 else NULL_CODE}
-            return np.full(len(group["index"].values), missing[dtype.kind], dtype)
-        if column.vocabulary:
-            # Codes of one share become the common ones.
-            codes: Array = self.words.remaps[share][column.vocabulary][column.values]
-            return codes
-        return column.values + offset if key == "index" else column.values
+            return np.full(count, missing[dtype.kind], dtype)
+        if key == "index":
+            index: Array = np.add(column.values, offset, dtype=np.int64)
+            return index
+        remap = self.words.remaps[share][column.vocabulary] if column.vocabulary else None
+        # Codes of one share become the common ones.
+        codes: Array = column.values if remap is None else remap[column.values]
+        return codes
 
 
 # Tables of the model.
@@ -314,13 +341,13 @@ def _device_number(text: str) -> int:
 
 def _stream_texts(joined: Joined) -> pl.Series:
     """Stream of each row: as recorded, else what its lane is called."""
+    recorded = joined.series("stream") if "stream" in joined else None
+    if recorded is not None and not recorded.null_count():
+        return recorded
     lanes = joined.series("tid").cast(pl.String)
     from_lane = lanes.str.extract(_STREAM_IN_LANE).fill_null(lanes)
-    if "stream" not in joined:
+    if recorded is None:
         return from_lane.cast(pl.Categorical).alias("stream")
-    recorded = joined.series("stream")
-    if recorded.null_count() == 0:
-        return recorded
     return recorded.cast(pl.String).fill_null(from_lane).cast(pl.Categorical).alias("stream")
 
 
@@ -378,9 +405,7 @@ def memory_frame(joined: Joined) -> pl.DataFrame:
     frame = joined.frame(c for c in TABLES["memory"].schema if c != "address")
     if "address" in joined:
         # Decimal or hexadecimal.
-        numbers = {text: address_of(text) for text in joined.distinct("address")}
-        addresses = [numbers.get(text) for text in joined.series("address").to_list()]
-        frame = frame.with_columns(pl.Series("address", addresses, dtype=pl.UInt64))
+        frame = frame.with_columns(joined.words_as("address", address_of, pl.UInt64()))
     return frame
 
 
@@ -480,16 +505,22 @@ def build_tables(
 ) -> dict[str, pl.DataFrame]:
     """All tables that come from the events themselves; brief ones may hold times alone."""
     tracks = track_frame(assembly.join("metadata"))
-    operators, runtime = assembly.join("operator"), assembly.join("runtime")
-    python, instants = assembly.join("python"), assembly.join("instant")
     untyped, host_untyped = _split_untyped(assembly.join("untyped"), tracks, tally)
+    # What a group took is free for the next one.
+    operators = assembly.join("operator")
     _note_unknown_categories(operators, tally)
+    of_operators = _host_frame(operators, _operator_kinds(operators))
+    del operators
+    python = assembly.join("python")
+    modules = python.arrays.get("python_module_id", np.full(len(python), NULL_INT)) != NULL_INT
+    of_python = _host_frame(python, np.where(modules, _KIND["module"], _KIND["python_function"]))
+    del python
     nested, device_nested = _split_nested(assembly.join("nested"), tracks, tally)
     device = [device_frame(assembly.join(group), tracks, tally) for group in ("device", "ranges")]
-    modules = python.arrays.get("python_module_id", np.full(len(python), NULL_INT)) != NULL_INT
+    runtime, instants = assembly.join("runtime"), assembly.join("instant")
     host = [
-        _host_frame(operators, _operator_kinds(operators)),
-        _host_frame(python, np.where(modules, _KIND["module"], _KIND["python_function"])),
+        of_operators,
+        of_python,
         _host_frame(runtime),
         _host_frame(instants.with_lengths(0), np.full(len(instants), _KIND["instant"])),
         nested,

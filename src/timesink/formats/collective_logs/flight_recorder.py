@@ -5,7 +5,7 @@ A pickle is read by the restricted reader: nothing in it is run.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from math import prod
 from typing import Any
 
@@ -16,9 +16,8 @@ from timesink.formats.collective_logs.rows import (
     COMPLETED,
     SCHEDULED,
     STARTED,
-    CollectiveRow,
     Losses,
-    log_trace,
+    calls_trace,
     rank_of_name,
     short_text,
     whole_number,
@@ -53,7 +52,7 @@ def read(source: SourceFile, options: ReadOptions) -> Trace:  # noqa: ARG001 - n
             "record with TORCH_FR_BUFFER_SIZE (before 2.9: TORCH_NCCL_TRACE_BUFFER_SIZE) above 0",
         )
     losses, rank = Losses(), _rank(dump, source.name)
-    rows = list(_rows(dump, entries, rank, losses))
+    columns = _columns(dump, entries, rank, losses)
     statuses = _mapping(dump.get("pg_status"))
     status = {
         group: {key: whole_number(value) for key, value in _mapping(numbers).items()}
@@ -64,9 +63,9 @@ def read(source: SourceFile, options: ReadOptions) -> Trace:  # noqa: ARG001 - n
         for name, key in (("flight_recorder", "version"), ("nccl", "comm_lib_version"))
         if (text := short_text(dump.get(key)))
     }
-    return log_trace(
-        source, NAME, rows, losses, rank=rank, versions=versions, extra={"pg_status": status}
-    )
+    extra = {"pg_status": status}
+    name = source.path.name
+    return calls_trace(name, NAME, columns, losses, rank=rank, versions=versions, extra=extra)
 
 
 def _load(source: SourceFile) -> Any:
@@ -98,72 +97,198 @@ def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _rows(
+def _columns(
     dump: Mapping[str, Any], entries: list[Any], rank: int | None, losses: Losses
-) -> Iterator[CollectiveRow]:
-    groups, statuses, stacks = (
-        _mapping(dump.get("pg_config")),
-        _mapping(dump.get("pg_status")),
-        StackTable(),
-    )
-    members = {name: _members(_mapping(about).get("ranks")) for name, about in groups.items()}
-    for entry in entries:
-        if not isinstance(entry, dict) or not isinstance(entry.get("profiling_name"), str):
-            losses.add("not_an_event", repr(entry)[:80])
-            continue
-        group = entry.get("process_group")
-        named = [short_text(part) for part in group] if isinstance(group, list | tuple) else []
-        name, description = [*named, None, None][:2]
-        ranks = members.get(name or "") or (
-            next(iter(members.values())) if len(members) == 1 else []
+) -> dict[str, list[Any]]:
+    """The calls column by column: what repeats, as groups and shapes do, is understood once."""
+    calls = [
+        entry
+        for entry in entries
+        if isinstance(entry, dict) and isinstance(entry.get("profiling_name"), str)
+    ]
+    if len(calls) < len(entries):
+        odd = next(
+            e
+            for e in entries
+            if not isinstance(e, dict)
+            or "profiling_name" not in e
+            or not isinstance(e["profiling_name"], str)
         )
-        backend, _, operation = entry["profiling_name"].rpartition(":")
-        is_p2p = entry.get("is_p2p") is True
-        sequence = whole_number(entry.get("p2p_seq_id" if is_p2p else "collective_seq_id"))
-        state = entry.get("state")
-        if state not in _STATES:
-            losses.add("bad_value", f"a state {state!r}")
+        losses.add("not_an_event", _brief(odd), len(entries) - len(calls))
+
+    def values(key: str) -> list[Any]:
+        return [call.get(key) for call in calls]
+
+    groups = _groups(dump, values("process_group"), rank)
+    names = [name.rpartition(":") for name in values("profiling_name")]
+    is_p2p = [value is True for value in values("is_p2p")]
+    sequences = [
+        single if alone else together
+        for alone, single, together in zip(
+            is_p2p,
+            _numbers(values("p2p_seq_id")),
+            _numbers(values("collective_seq_id")),
+            strict=True,
+        )
+    ]
+    stacks = StackTable()
+    stack_numbers = stacks.numbers(values("frames"))
+    sizes, types = values("input_sizes"), values("input_dtypes")
+    shapes = _shapes(sizes, types)
+    return {
+        "collective": [
+            name[:200].partition(" ")[0] if alone else name[:200]
+            for (_, _, name), alone in zip(names, is_p2p, strict=True)
+        ],
+        "state": _states(dump, calls, is_p2p, sequences, losses),
+        "rank": [rank] * len(calls),
+        "member": [group.member for group in groups],
+        "group_name": [group.name for group in groups],
+        "group_description": [group.description for group in groups],
+        "group_ranks": [group.ranks for group in groups],
+        "group_size": [group.size for group in groups],
+        "sequence": sequences,
+        "is_p2p": is_p2p,
+        "created_ts_ns": [number or None for number in _numbers(values("time_created_ns"))],
+        "started_ts_ns": [
+            number or None for number in _numbers(values("time_discovered_started_ns"))
+        ],
+        "completed_ts_ns": [
+            number or None for number in _numbers(values("time_discovered_completed_ns"))
+        ],
+        "dur_ns": [_length_ns(value) for value in values("duration_ms")],
+        "bytes": [shape[0] for shape in shapes],
+        "sizes": [shape[1] for shape in shapes],
+        "dtype": [
+            short_text(listed[0]) if isinstance(listed, list) and listed else None
+            for listed in types
+        ],
+        "timing_source": [backend or None for backend, _, _ in names],
+        "timeout_ns": _timeouts(_numbers(values("timeout_ms"))),
+        "call_stack": [stacks.texts[number] or None for number in stack_numbers],
+        "thread": [short_text(name) for name in values("thread_name")],
+    }
+
+
+def _brief(value: Any) -> str:
+    """What an entry is; its text may be as deep as it likes."""
+    return repr(value)[:80] if not isinstance(value, dict | list | tuple) else type(value).__name__
+
+
+def _numbers(values: list[Any]) -> list[int | None]:
+    """Whole numbers; None for anything else."""
+    return [
+        value if type(value) is int and -_LARGEST <= value < _LARGEST else whole_number(value)
+        for value in values
+    ]
+
+
+_LARGEST = 2**63
+
+
+def _length_ns(milliseconds: Any) -> int | None:
+    is_length = isinstance(milliseconds, int | float) and 0 <= milliseconds < 1e12
+    return round(milliseconds * 1e6) if is_length else None
+
+
+def _timeouts(milliseconds: list[int | None]) -> list[int | None]:
+    return [
+        None if value is None or abs(value) > _LARGEST // 10**6 else value * 10**6
+        for value in milliseconds
+    ]
+
+
+class _Group(msgspec.Struct, frozen=True):
+    """A group of ranks, and the place of this rank in it."""
+
+    name: str | None
+    description: str | None
+    ranks: str | None
+    size: int | None
+    member: int | None
+
+
+def _groups(dump: Mapping[str, Any], named: list[Any], rank: int | None) -> list[_Group]:
+    """The group of each call."""
+    configured = _mapping(dump.get("pg_config"))
+    members = {name: _members(_mapping(about).get("ranks")) for name, about in configured.items()}
+    lone = next(iter(members.values())) if len(members) == 1 else []
+    numbered: dict[tuple[str | None, str | None], _Group] = {}
+    groups = []
+    for group in named:
+        parts = [short_text(part) for part in group[:2]] if isinstance(group, list | tuple) else []
+        name, description = [*parts, None, None][:2]
+        described = numbered.get((name, description))
+        if described is None:
+            ranks = members.get(name or "") or lone
+            described = numbered[name, description] = _Group(
+                name,
+                description,
+                " ".join(map(str, ranks)) or None,
+                len(ranks) or None,
+                ranks.index(rank) if rank in ranks else None,
+            )
+        groups.append(described)
+    return groups
+
+
+def _states(
+    dump: Mapping[str, Any],
+    calls: list[dict[str, Any]],
+    is_p2p: list[bool],
+    sequences: list[int | None],
+    losses: Losses,
+) -> list[str]:
+    """How far each call is: by itself, or by what the group has completed."""
+    done = {
+        group: whole_number(_mapping(numbers).get("last_completed_collective"))
+        for group, numbers in _mapping(dump.get("pg_status")).items()
+    }
+    states = []
+    for call, alone, sequence in zip(calls, is_p2p, sequences, strict=True):
+        state = call.get("state")
+        if not isinstance(state, str) or state not in _STATES:
+            losses.add("bad_value", f"a state {_brief(state)}")
             state = SCHEDULED
-        done = whole_number(
-            _mapping(statuses.get(str(entry.get("pg_id")))).get("last_completed_collective")
-        )
-        if entry.get("retired") is True or (
-            not is_p2p and done is not None and sequence is not None and sequence <= done
-        ):
+        if state != COMPLETED and not alone and call.get("retired") is not True:
+            group = call.get("pg_id")
+            last = done.get(str(group)) if isinstance(group, int | str) else None
+            is_done = last is not None and sequence is not None and sequence <= last
+            state = COMPLETED if is_done else state
+        elif call.get("retired") is True:
             state = COMPLETED
-        start, end = (
-            whole_number(entry.get(f"time_discovered_{what}_ns")) or None
-            for what in ("started", "completed")
-        )
-        lasted = entry.get("duration_ms")
-        timeout = whole_number(entry.get("timeout_ms"))
-        stack = stacks.texts[stacks.number(entry.get("frames"))]
-        types = entry.get("input_dtypes")
-        yield CollectiveRow(
-            collective=operation[:200].partition(" ")[0] if is_p2p else operation[:200],
-            state=state,
-            rank=rank,
-            member=ranks.index(rank) if rank in ranks else None,
-            group_name=name,
-            group_description=description,
-            group_ranks=" ".join(map(str, ranks)) or None,
-            group_size=len(ranks) or None,
-            sequence=sequence,
-            is_p2p=is_p2p,
-            created_ts_ns=whole_number(entry.get("time_created_ns")) or None,
-            started_ts_ns=start,
-            completed_ts_ns=end,
-            dur_ns=round(lasted * 1e6)
-            if isinstance(lasted, int | float) and 0 <= lasted < 1e12
-            else None,
-            bytes=_bytes(entry.get("input_sizes"), types),
-            sizes=_sizes_text(entry.get("input_sizes")),
-            dtype=short_text(types[0]) if isinstance(types, list) and types else None,
-            timing_source=backend or None,
-            timeout_ns=None if timeout is None else timeout * 10**6,
-            call_stack=stack or None,
-            thread=short_text(entry.get("thread_name")),
-        )
+        states.append(state)
+    return states
+
+
+def _shapes(sizes: list[Any], types: list[Any]) -> list[tuple[int | None, str | None]]:
+    """Bytes of the inputs of each call, and their shapes as text."""
+    numbered: dict[Any, tuple[int | None, str | None]] = {}
+    shapes = []
+    for shape, listed in zip(sizes, types, strict=True):
+        key = _shape_key(shape, listed)
+        described = numbered.get(key) if key is not None else None
+        if described is None:
+            described = _bytes(shape, listed), _sizes_text(shape)
+            if key is not None:
+                numbered[key] = described
+        shapes.append(described)
+    return shapes
+
+
+def _shape_key(sizes: Any, types: Any) -> Any:
+    """What shapes are told apart by; None where they are no plain ones.
+
+    Of values that nest deeply a hash would exhaust the stack.
+    """
+    if not isinstance(sizes, list | tuple) or not isinstance(types, list | tuple):
+        return None
+    for shape in sizes:
+        if not isinstance(shape, list | tuple) or any(type(axis) is not int for axis in shape):
+            return None
+    if any(type(name) is not str for name in types):
+        return None
+    return tuple(map(tuple, sizes)), tuple(types)
 
 
 def _members(listed: Any) -> list[int]:

@@ -82,23 +82,54 @@ def log_trace(
     extra: Mapping[str, Any] = {},
 ) -> Trace:
     """The trace of one log."""
+    columns = columns_of(rows)
+    return calls_trace(
+        source.path.name, form, columns, losses, rank=rank, versions=versions, extra=extra
+    )
+
+
+COLUMNS = CollectiveRow.__struct_fields__
+"""Of `collective_calls`, without its index."""
+
+
+def columns_of(rows: Sequence[CollectiveRow]) -> dict[str, Sequence[Any]]:
+    """Calls column by column.
+
+    >>> columns_of([CollectiveRow("all_reduce", "completed")])["state"]
+    ('completed',)
+    """
+    values = zip(*map(msgspec.structs.astuple, rows), strict=True) if rows else ((),) * len(COLUMNS)
+    return dict(zip(COLUMNS, values, strict=True))
+
+
+def calls_trace(
+    name: str,
+    form: str,
+    columns: Mapping[str, Sequence[Any]],
+    losses: Losses,
+    *,
+    rank: int | None = None,
+    versions: Mapping[str, str] = {},
+    extra: Mapping[str, Any] = {},
+) -> Trace:
+    """The trace of some calls, of which each column has one value; absent ones are null."""
     table = TABLES["collective_calls"]
     types = {name: dtype for name, dtype in table.schema.items() if name != "index"}
     plain = {
         name: pl.String if isinstance(dtype, pl.Categorical | pl.Enum) else dtype
         for name, dtype in types.items()
     }
+    count = max(map(len, columns.values()), default=0)
     frame = pl.DataFrame(
-        {name: [getattr(row, name) for row in rows] for name in types}, schema=plain, strict=False
+        {name: columns.get(name, [None] * count) for name in types}, schema=plain, strict=False
     ).with_row_index("index")
+    largest = max((size or 0 for size in set(columns.get("group_size", ()))), default=0)
     metadata = Metadata(
-        source=source.path.name,
+        source=name,
         format=form,
         vendor="unknown",
-        events=len(rows),
-        distributed=Distributed(
-            rank=rank, world_size=max((row.group_size or 0 for row in rows), default=0) or None
-        ),
+        events=count,
+        distributed=Distributed(rank=rank, world_size=largest or None),
         framework="PyTorch" if form == "flight_recorder" else None,
         versions=versions,
         extra=extra,

@@ -42,8 +42,8 @@ Event: TypeAlias = tuple[int, int, int, int, int, int, int]
 class EventColumns:
     """The events of a device, column by column, in the order they were recorded."""
 
-    def __init__(self) -> None:
-        self._columns = [array(code) for code in "BQQQQLL"]
+    def __init__(self, columns: Sequence[Any] = ()) -> None:
+        self._columns: list[Any] = [*columns] or [array(code) for code in "BQQQQLL"]
 
     def extend(self, rows: Sequence[Event]) -> None:
         """Further events."""
@@ -131,11 +131,11 @@ class StackTable:
     def _frame_text(self, frame: Any) -> str:
         known = self._frame_texts.get(id(frame))
         if known is None:
-            known = self._frame_texts[id(frame)] = _frame_text(frame)
+            known = self._frame_texts[id(frame)] = frame_text(frame)
         return known
 
 
-def _frame_text(frame: Any) -> str:
+def frame_text(frame: Any) -> str:
     """A frame as call stacks of recordings have it: `file(line): function`."""
     if not isinstance(frame, dict):
         return ""
@@ -153,8 +153,8 @@ def _frame_text(frame: Any) -> str:
 class Collection:
     """What a snapshot holds, device by device, and what of it could not be used."""
 
-    def __init__(self) -> None:
-        self.stacks = StackTable()
+    def __init__(self, stacks: StackTable | None = None) -> None:
+        self.stacks = StackTable() if stacks is None else stacks
         self.segments: list[dict[str, Any]] = []
         """Of each: its numbers, and its blocks as tuples."""
         self.lost: Counter[str] = Counter()
@@ -173,7 +173,7 @@ class Collection:
                 if "action" in value[0]:
                     self._take_events(value)
                 elif "total_size" in value[0]:
-                    self._take_segments(value)
+                    self.take_segments(value)
 
     def finish(self, value: Mapping[str, Any]) -> list[EventColumns]:
         """Take the rest of a snapshot; the events of each device."""
@@ -182,7 +182,7 @@ class Collection:
                 self.lose("missing_part", part)
         segments = value.get("segments")
         if isinstance(segments, list):
-            self._take_segments(segments)
+            self.take_segments(segments)
         traces = value.get("device_traces")
         events = []
         for trace in traces if isinstance(traces, list) else ():
@@ -198,6 +198,12 @@ class Collection:
         """Count something that could not be used."""
         self.lost[code] += count
         self.examples.setdefault(code, example)
+
+    def annotation_number(self, text: str) -> int:
+        """The number of what the program said about an allocation; 0 where it said nothing."""
+        if text in _NO_CONTEXT:
+            return 0
+        return self.annotations.setdefault(text[:MAX_NAME], len(self.annotations))
 
     # events
 
@@ -246,14 +252,15 @@ class Collection:
             return None
         stack = self.stacks.number(event.get("frames"))
         annotation, number = event.get("user_metadata"), 0
-        if isinstance(annotation, str) and annotation not in _NO_CONTEXT:
-            number = self.annotations.setdefault(annotation[:MAX_NAME], len(self.annotations))
+        if isinstance(annotation, str):
+            number = self.annotation_number(annotation)
         event.clear()
         return code, address, size, stream if _is_count(stream) else 0, time_us, stack, number
 
     # segments
 
-    def _take_segments(self, values: list[Any]) -> None:
+    def take_segments(self, values: list[Any]) -> None:
+        """Take segments and their blocks; the list is empty then."""
         taken, values[:] = values[:], []
         for segment in taken:
             if not isinstance(segment, dict) or not _is_count(segment.get("total_size")):

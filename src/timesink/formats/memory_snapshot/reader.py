@@ -8,6 +8,7 @@ from typing import Any
 from timesink.errors import UnreadableError
 from timesink.formats.finish import finish_trace
 from timesink.formats.memory_snapshot.collection import ACTIONS, Collection, EventColumns
+from timesink.formats.memory_snapshot.compiled import SnapshotParts, compiled_parts
 from timesink.formats.memory_snapshot.signature import sniff
 from timesink.formats.memory_snapshot.tables import snapshot_tables
 from timesink.formats.plain_pickle import load_plain
@@ -16,6 +17,7 @@ from timesink.formats.source_file import SourceFile
 from timesink.model.health import HealthEntry
 from timesink.model.trace import SNAPSHOT, Metadata, Trace
 from timesink.model.vendors import UNKNOWN
+from timesink.runtime.native import is_native
 
 __all__ = ["NAME", "read", "sniff"]
 
@@ -28,20 +30,7 @@ _OOM = ACTIONS.index("oom")
 
 def read(source: SourceFile, options: ReadOptions) -> Trace:  # noqa: ARG001 - nothing to choose
     """The trace of a snapshot: memory over time, blocks and segments, no calls and no times."""
-    collections: list[Collection] = []
-
-    def new_drain() -> Any:
-        collections.append(Collection())
-        return collections[-1].drain
-
-    value = load_plain(source, new_drain)
-    collection = collections[-1]
-    if not isinstance(value, dict) or not {"segments", "device_traces"} & value.keys():
-        raise UnreadableError(
-            f"{source.path}: a pickle without segments and events of a memory allocator",
-            "give a file that torch.cuda.memory._dump_snapshot wrote",
-        )
-    traces = collection.finish(value)
+    value, collection, traces = (is_native() and compiled_parts(source)) or _parts(source)
     tables = snapshot_tables(collection, traces, _CUDA)
     health = [
         HealthEntry(code, count, collection.examples[code])
@@ -65,6 +54,24 @@ def read(source: SourceFile, options: ReadOptions) -> Trace:  # noqa: ARG001 - n
         },
     )
     return finish_trace(metadata, tables, health)
+
+
+def _parts(source: SourceFile) -> SnapshotParts:
+    """What a snapshot holds, read in Python."""
+    collections: list[Collection] = []
+
+    def new_drain() -> Any:
+        collections.append(Collection())
+        return collections[-1].drain
+
+    value = load_plain(source, new_drain)
+    collection = collections[-1]
+    if not isinstance(value, dict) or not {"segments", "device_traces"} & value.keys():
+        raise UnreadableError(
+            f"{source.path}: a pickle without segments and events of a memory allocator",
+            "give a file that torch.cuda.memory._dump_snapshot wrote",
+        )
+    return value, collection, collection.finish(value)
 
 
 def _failures(collection: Collection, traces: list[EventColumns]) -> list[dict[str, Any]]:

@@ -502,6 +502,7 @@ def _stage_category(sort: str) -> str:
 
 
 @lru_cache(maxsize=4096)
+@lru_cache(1024)
 def _stream_of(queue: str) -> Lane:
     """The number of a stream in the name of its queue, else the name."""
     digits = _NUMBER.search(queue)
@@ -602,6 +603,7 @@ def _argument_values(fields: Fields, count: int) -> list[Any]:
     return values
 
 
+@lru_cache(65536)
 def _number_or_text(text: str) -> int | float | str:
     """A number where the text is one that is written as numbers are."""
     if text.removeprefix("-").isascii() and text.removeprefix("-").isdigit():

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from timesink.errors import TimesinkError
+from timesink.recorder.agent.compiled_code import CompilerWatch
 from timesink.recorder.agent.graph_captures import GraphCaptures
 from timesink.recorder.agent.memory_history import MemoryHistory
 from timesink.recorder.agent.plain import PlainCycles, last_plain
@@ -230,6 +231,7 @@ class CycleEngine:
         self._memory = MemoryHistory(
             torch, self._notebook, is_wanted="memory-snapshot" in plan.extras
         )
+        self._compiled = CompilerWatch(torch, self._notebook, is_wanted="compiled" in plan.extras)
         self._captures = GraphCaptures(
             torch, self._notebook, is_wanted="graphs" not in plan.without and not plan.plain_only
         )
@@ -409,6 +411,7 @@ class CycleEngine:
             self._end_plain(why)
         self._window.close(source.recorded_ns, why)
         self._memory.end()
+        self._compiled.end()
         self._own_thread.ended()
 
     def _give_way(self) -> None:
@@ -438,6 +441,7 @@ class CycleEngine:
             elif self.has_begun and self.plan.plain_only and not self.is_over:
                 self._end_plain(why)
             self._memory.end()
+            self._compiled.end()
             self._forget(why)
             self._notebook.add("left")
 
@@ -468,6 +472,7 @@ class CycleEngine:
         else:
             self.is_over = True
             self._memory.forget()
+            self._compiled.forget()
             self._window.forget()
 
     def _forget(self, why: str = "") -> None:

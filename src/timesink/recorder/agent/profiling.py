@@ -241,6 +241,8 @@ CALLING_THE_PROGRAM = (
     "exited",
     "told_wait",
     "preset_stand_in",
+    "compiler_stand_in",
+    "compiler_stand_in_before",
 )
 """Wrappers around functions of the program and of torch; no other code of ours is called so."""
 
