@@ -168,12 +168,12 @@ EXTRAS = ("stack", "shapes", "memory", "modules", "flops", "memory-snapshot", "c
 """What can be added to a timeline, at a price: by torch.profiler, and beside it."""
 MEMORY_SNAPSHOT = "memory-{pid}.{kind}pickle"
 """What a process leaves of its allocator, until the recording is put together."""
+COMPILED_CODE = "compiled-{pid}.json.gz"
+"""The same of what torch.compile generated in it."""
 CAPTURES_NOTED = "graphs-{pid}.noted"
 """What a process leaves of the graphs it captures: a line of JSON each, and its marks."""
 DEFAULT_ON = ("graphs",)
 """What is noted beside a timeline unless it is left out."""
-COMPILED_CODE = "compiled-{pid}.json.gz"
-"""The same of what torch.compile generated in it."""
 
 DEFAULT_CYCLES = 20
 DEFAULT_SKIP = 5
