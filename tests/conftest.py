@@ -6,7 +6,6 @@ import os
 import shutil
 import signal
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,12 +29,6 @@ _PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("steady", _PATIENT, derandomize=True, max_examples=8)
 settings.register_profile("search", _PATIENT, max_examples=300)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
-# Nor on which modules are loaded: Hypothesis would read all of ours for numbers and texts to try,
-# which takes seconds where it has not done so before.
-with suppress(ImportError):
-    from hypothesis.internal.conjecture import providers
-
-    providers._get_local_constants = lambda: providers._local_constants
 
 # Programs that tests start need not compile timesink anew each time, whatever the machine prefers.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

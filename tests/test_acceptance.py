@@ -104,37 +104,30 @@ DECLINED = (
 )
 
 
-LIKE_OTHERS = (
-    "h200/faults/[!n]*/trace.json.gz",
-    "h200/faults/normal_b/trace.json.gz",
-    "h200/traces/ddp8_*/rank[1-7].*",
-    "hta/critical_path/cuda_event_sync/*",
-    "hta/trace_compare/test/*",
-    "kineto/resnet50_num_workers_0/worker0.1623143566756.*",
-    "kineto/resnet50_num_workers_4/worker0.1623213129365.*",
-    "tracelens/inference/vllm_decode_full_capture.*",
-    "tracelens/mi300/bert-small*",
-    "tracelens/mi300/timesformer*",
-)
-"""Of a machine and a program that another recording has as well: looked at on demand, those of
-`h200` where they are compared."""
-
-
 def files() -> list[str]:
     folder = find_shared()
     if folder is None:
         return ["without the folder"]
     data = folder / "data"
-    names = sorted(str(file.relative_to(data)) for file in data.rglob("*") if file.is_file())
-    left_out = () if os.environ.get("HYPOTHESIS_PROFILE") == "search" else LIKE_OTHERS
-    return [name for name in names if not any(fnmatch(name, like) for like in left_out)]
+    return sorted(str(file.relative_to(data)) for file in data.rglob("*") if file.is_file())
 
 
 def is_declined(path: str) -> bool:
     return any(fnmatch(path, pattern) for pattern in DECLINED)
 
 
-@pytest.mark.parametrize("path", [path for path in files() if not is_declined(path)])
+def files_of_devices() -> list[str]:
+    """The first file of each sort; all of them to search for faults.
+
+    Those of one machine and program are looked at where they are compared.
+    """
+    paths = [path for path in files() if not is_declined(path)]
+    if os.environ.get("HYPOTHESIS_PROFILE") == "search" or len(paths) == 1:
+        return paths
+    return [next(path for path in paths if fnmatch(path, pattern)) for pattern in DEVICES]
+
+
+@pytest.mark.parametrize("path", files_of_devices())
 def test_vendor_and_device(look: Look, path: str):
     (expected,) = (device for pattern, device in DEVICES.items() if fnmatch(path, pattern))
     metadata, summary = look(path)

@@ -286,15 +286,6 @@ def test_two_ranks_of_one_run_stay_together(explored_comparison: ComparisonAnswe
     assert sorted(len(group) for group in nvlink) == [2, 2]
 
 
-def test_exploring_is_symmetric(shared_root: Path, explored_comparison: ComparisonAnswer) -> None:
-    wanted = explored_comparison.exploration
-    assert wanted is not None
-    assert np.allclose(wanted.distances, wanted.distances.T, rtol=1e-12)
-    again = timesink.compare(*(case(shared_root, name) for name in reversed(CASES)), explore=True)
-    assert groups(again) == groups(explored_comparison)
-    assert plain_exploration(again) == plain_exploration(explored_comparison)
-
-
 def test_exploring_two_runs_is_symmetric_whichever_is_named_first(shared_root: Path) -> None:
     sides = [
         case(shared_root, "gpu_instability") / f"{side}_perf_data"

@@ -13,10 +13,8 @@ from timesink.analyses.work.efficiency import efficiency, operator_efficiency
 from timesink.analyses.work.steps import MEMORY
 
 EAGER = (
-    *(f"h200/traces/{name}" for name in ("bert_train", "gpt_infer", "llama_decode")),
-    *("h200/traces/resnet50_train", "h200/traces/unet_train"),
-    *("tracelens/h100/bert-small.json.gz", "tracelens/h100/timesformer.json.gz"),
-    *("tracelens/mi300/bert-small.json.gz", "tracelens/mi300/timesformer.json.gz"),
+    *(f"h200/traces/{name}" for name in ("gpt_infer", "llama_decode", "resnet50_train")),
+    *("tracelens/h100/bert-small.json.gz", "tracelens/mi300/timesformer.json.gz"),
     *("tracelens/mi300/resnet_act_checkpoint.json.gz", "tracelens/b200/eager_trace.json.gz"),
     "hta/amd_trace/mi250_minitoy_train_ROCm6_2_kineto.json.gz",
     *("hta/mtia_trace_single_rank/mtia_rank_0.json.gz", "hta/trace_diff/control/control.json.gz"),

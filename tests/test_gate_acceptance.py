@@ -166,7 +166,6 @@ class TestWorkflow:
     [
         (("h200/faults/normal", "h200/faults/gpu_contention"), 1, ""),
         (("h200/faults/normal", "h200/faults/python_stall"), 3, "Host code"),
-        (("h200/faults/hbm_saturation", "h200/faults/normal"), 0, ""),
         (("latencyprism/SGLang",), 1, ""),
     ],
 )

@@ -13,7 +13,6 @@ import os
 import pkgutil
 from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
-from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -143,50 +142,32 @@ def test_two_runs_side_by_side(recording: Open):
 
 # -- laws ------------------------------------------------------------------------------------------
 
-ONE_OF_MANY = ("h200/traces/ddp8_normal/rank0*", "h200/traces/ddp8_stall_rank3/rank3*")
-LIKE_OTHERS = (
-    "h200/traces/bert_train/*",
-    "h200/traces/ddp8_normal/*",
-    "h200/traces/gpt_infer/*",
-    "h200/traces/resnet50_train/*",
-    "h200/traces/unet_train/*",
-    "hta/critical_path/*",
-    "hta/distributed_info_unavailable/*",
-    "hta/mtia_trace_single_rank/*",
-    "hta/nccl_parser_config/*",
-    "hta/ns_resolution_trace/*",
-    "hta/rank_unavailable/*",
-    "hta/trace_compare/*",
-    "hta/trace_diff/*",
-    "mlu/mlu_metrics_expected.json",
-    "tracelens/h100/timesformer*",
-    "tracelens/inference/vllm_decode_full_capture.json.gz",
-    "tracelens/mi300/bert-small*",
-    "tracelens/mi300/timesformer*",
+DIFFERENT = (
+    "h200/traces/cuda_graph/*",
+    "h200/traces/ddp8_stall_rank3/rank3*",
+    "h200/traces/llama_decode/*",
+    "hta/cpu_only/*",
+    "hta/triton_example/*",
+    "mlu/mlu_metrics_input.json",
+    "tracelens/b200/*",
+    "tracelens/evals/conv_04*",
+    "tracelens/evals/gemm_04*",
+    "tracelens/evals/moe_01*",
+    "tracelens/mi210/*",
 )
-"""Recordings like others, looked at on demand.
-
-Only `mtia` leads analyses where hardly another one does, to what its operators compute: each has
-tests of its own in tests/analyses/work.
-"""
+"""Recordings that lead analyses where others do not; all of them to search for faults."""
 
 
 def recordings() -> list[str]:
-    """Every sort of recording, and one rank of each job; all of them to search for faults."""
     folder = find_shared()
     if folder is None:
         return ["without the folder"]
     data = folder / "data"
-    files = [
-        file for place in ("tracelens", "hta", "mlu") for file in data.glob(f"{place}/**/*.json*")
-    ]
-    files += [
-        file for file in data.glob("h200/traces/*/*") if not file.parent.name.startswith("ddp")
-    ]
-    files += [file for pattern in ONE_OF_MANY for file in data.glob(pattern)]
-    names = sorted(str(file.relative_to(data)) for file in files)
-    left_out = () if os.environ.get("HYPOTHESIS_PROFILE") == "search" else LIKE_OTHERS
-    return [name for name in names if not any(fnmatch(name, like) for like in left_out)]
+    if os.environ.get("HYPOTHESIS_PROFILE") == "search":
+        places = ("tracelens/**/*.json*", "hta/**/*.json*", "mlu/*.json", "h200/traces/*/*")
+    else:
+        places = DIFFERENT
+    return sorted(str(file.relative_to(data)) for place in places for file in data.glob(place))
 
 
 @pytest.fixture(scope="module", params=recordings())

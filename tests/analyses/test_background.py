@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -97,25 +94,7 @@ def test_an_operator_on_a_device_less_thread_stays():
     assert background(trace) == set()
 
 
-def test_a_monitor_of_a_real_recording_can_be_dropped(shared_root: Path, tmp_path: Path):
-    path = shared_root / "data/tracelens/mi300/bert-small.json.gz"
-    document = json.loads(gzip.decompress(path.read_bytes()))
-    events = document["traceEvents"]
-    other_events = [event for event in events if not is_of_monitor(event)]
-    assert len(events) - len(other_events) == 5
-    (tmp_path / "dropped.json").write_text(json.dumps(document | {"traceEvents": other_events}))
-    full_answer, less = (
-        timesink.analyze(file).to_dict() for file in (path, tmp_path / "dropped.json")
-    )
-    assert {key for key in full_answer if full_answer[key] != less[key]} == {"source"}
-
-
 def test_kernels_decide_what_a_monitor_decided_before(shared_root: Path):
     trace = timesink.open(shared_root / "data/tracelens/h100/timesformer.json.gz")
     shares = path_table(trace).group_by("kind").agg(pl.col("share_pct").sum())
     assert dict(shares.iter_rows())["kernel"] == pytest.approx(44.1, abs=0.5)
-
-
-def is_of_monitor(event: dict[str, Any]) -> bool:
-    place = (event.get("pid"), event.get("tid"), event.get("cat"))
-    return place == (0, 0, "python_function")

@@ -128,11 +128,6 @@ class TestShapes:
             assert "record shapes" not in _said_of(path)
             assert "--with shapes" not in _said_of(path)
 
-    def test_graphs_do_not_tell_them(self, shared_root: Path):
-        text = _said_of(shared_root / "data/h200/traces/cuda_graph")
-        assert "--with shapes" not in text
-        assert "so their operators are not known" in text
-
 
 def _said_of(path: Path) -> str:
     document = analysis_document(timesink.analyze(path))

@@ -79,18 +79,6 @@ def ranks(shared_root: Path) -> Document:
 
 
 class TestWhole:
-    def test_the_answer_comes_first(self, sample_document: Document, sample_analysis: Analysis):
-        assert sample_document.headline == sample_analysis.headline
-        assert sample_document.subject == (
-            "unet_train.pt.trace.json.gz, NVIDIA H200, without profiler overhead"
-        )
-        assert [section.id for section in recorded_sections(sample_document)][:4] == [
-            "findings",
-            "figures",
-            "breakdown",
-            "steps",
-        ]
-
     def test_what_was_not_recorded_takes_a_line(self, sample_document: Document):
         (facts,) = blocks(sample_document, "not-recorded")
         assert isinstance(facts, Facts)

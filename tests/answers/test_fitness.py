@@ -132,9 +132,9 @@ class TestComparison:
         assert (gate.outcome, gate.exit_code) == (UNJUDGED, 1)
         assert "Start the profiler after a synchronisation" in gate.reasons[0]
 
-    @pytest.mark.parametrize(("options", "code"), [([], 1), (["--undecided", "125"], 125)])
-    def test_exit_codes(self, vllm: Path, options: list[str], code: int):
-        assert main(["gate", str(vllm), str(vllm), "--fail-on", "5%", *options]) == code
+    def test_the_exit_code_is_what_was_asked_for(self, vllm: Path):
+        words = ["--fail-on", "5%", "--undecided", "125"]
+        assert main(["gate", str(vllm), str(vllm), *words]) == 125
 
     def test_lost_kernels_are_not_judged(self, tmp_path: Path):
         complete, lost = (

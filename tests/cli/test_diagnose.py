@@ -48,19 +48,6 @@ def tables(place: Path) -> Path:
 
 
 class TestText:
-    def test_slow_cycles_are_named_first(self, run, recording):
-        outcome = run("diagnose", recording, "--no-cache")
-        assert outcome.code == 0
-        assert outcome.out.startswith("1 of 8 steps is slow: ")
-        assert f": step {SLOW}." in outcome.out
-        assert "\nWhere the change is (+1.5" in outcome.out
-
-    def test_a_calm_run_says_so(self, run, tmp_path):
-        outcome = run("diagnose", write(tmp_path / "calm.json", timeline(8)), "--no-cache")
-        assert outcome.code == 0
-        assert outcome.out.startswith("No slow steps: ")
-        assert "Where the change is" not in outcome.out
-
     def test_every_process_of_a_table_has_its_row(self, run, tables):
         outcome = run("diagnose", tables)
         first, *_ = outcome.out.split("\n\n")

@@ -61,7 +61,8 @@ def test_one_file_holds_one_rank(ranks, tmp_path, capsys):
 
 def test_one_rank_of_a_set(ranks, tmp_path):
     output = tmp_path / "one.pftrace"
-    assert main(["export", str(ranks), "-o", str(output), "--rank", "1"]) == 0
+    arguments = ["export", str(ranks), "-o", str(output), "--rank", "1", "--steps", "4"]
+    assert main(arguments) == 0
     assert timesink.open(output).metadata.distributed.rank == 1
 
 

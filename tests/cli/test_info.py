@@ -93,12 +93,6 @@ def test_exported_folder(run, tmp_path: Path):
     assert run("info", tmp_path / "tables", "--format", "json").json["kernels"] == 918
 
 
-def test_without_cache_the_answer_is_the_same(run, tmp_path: Path):
-    file = write(tmp_path / "small.json", training_trace(2))
-    cached = run("info", file).out
-    assert run("info", file, "--no-cache", "--jobs", "2").out == cached
-
-
 def test_page_loads_nothing_and_shows_names_as_they_are(run, tmp_path: Path):
     file = write(tmp_path / "<b>x.json", kineto([operator("a", 1, -2)]))
     page = run("info", file, "--format", "html").out

@@ -29,21 +29,6 @@ def folder(shared_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def test_text_has_a_headline_for_each_and_how_to_see_it(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-):
-    assert main(["analyze", str(folder)]) == 0
-    text = capsys.readouterr().out
-    for name in ("bert-small", "gpu_only_trace"):
-        path = folder / f"{name}.json.gz"
-        assert f"\n{name}\n" in text
-        assert f"timesink analyze {path}" in text.replace("\n  ", " ") or str(path) in text
-        headline = timesink.analyze(path).headline
-        assert " ".join(headline.split())[:40] in " ".join(text.split())
-    assert "traggler" not in text
-    assert "times as much work" not in text
-
-
 def test_json_wraps_an_answer_for_each(folder: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["analyze", str(folder), "--format", "json"]) == 0
     answer = json.loads(capsys.readouterr().out)

@@ -187,13 +187,3 @@ def test_what_was_not_tried_is_no_success():
     only_faults = LabScore("lab", {}, MADE_UP.cases[:1])
     assert "not tried" in RENDERERS["text"](only_faults)
     assert "No pair without a fault was tried." in RENDERERS["md"](only_faults)
-
-
-def test_faults_of_the_lab_are_known_wherever_they_were_recorded(shared_root: Path, tmp_path: Path):
-    for name in ("normal", "python_stall"):
-        (tmp_path / name).symlink_to(shared_root / "data" / "h200" / "faults" / name)
-    (scored_case,) = score(tmp_path).cases
-    assert (scored_case.expected, scored_case.answer.causes) == (
-        Expected(cause="host_code"),
-        ("host_code",),
-    )

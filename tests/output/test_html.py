@@ -10,7 +10,6 @@ import pytest
 
 import timesink
 from builders import training_trace, write
-from cases import STEP, K, O, R, read
 from timesink.answers.analysis.document import analysis_report
 from timesink.errors import TimesinkError
 from timesink.output import html
@@ -93,19 +92,6 @@ def test_hostile_text_is_text():
     assert embedded_answer(page)["headline"] == HOSTILE.replace("\u202e", "\\u202e").replace(
         "\x00", "\\x00"
     )
-
-
-def test_large_runs_fit(web_build: Path):
-    (web_build / "report.js").write_text("x" * 250_000)
-    names = [f"void {'long_name<' * 600}{number}()" for number in range(100)]
-    events = [
-        event
-        for place, name in enumerate(names)
-        for event in (R(10 * place, 2, c=place), K(name, 10 * place + 5, 3, c=place))
-    ]
-    trace = read(STEP(1, 0, 10_000), O("aten::mm", 0, 9_990), *events)
-    page = analysis_report(timesink.analyze(trace))
-    assert MAX_BYTES / 3 < len(page.encode()) <= MAX_BYTES
 
 
 def test_names_of_any_length_fit():

@@ -146,7 +146,11 @@ def _key(recording: Recording) -> Hashable:
     """Which content a recording has, as far as the file system tells."""
     beside: list[Path] = []
     with suppress(OSError):
-        beside = sidecars_of(recording.path).files
+        # Logs of collectives are a folder, whose files grow.
+        is_folder = recording.path.is_dir()
+        beside = (
+            sorted(recording.path.iterdir()) if is_folder else sidecars_of(recording.path).files
+        )
     named = (recording.path, recording.worker, recording.span)
     return (*named, _state(recording.path), *((file.name, _state(file)) for file in beside))
 

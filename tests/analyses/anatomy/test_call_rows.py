@@ -119,7 +119,7 @@ def test_calls_of_other_cycles_go_with_them(tmp_path):
     assert rows(only_cycles(process_anatomy, [2]), "aten::mm") == [(2, 1, 0, 5)]
 
 
-@pytest.mark.parametrize("name", ["faults/normal/trace.json.gz", "traces/unet_train"])
+@pytest.mark.parametrize("name", ["traces/unet_train"])
 def test_cycles_add_up_to_the_operators_of_the_run(shared_root: Path, name: str):
     trace = timesink.open(shared_root / "data" / "h200" / name)
     (process_anatomy,) = anatomies(trace, find_cycles(trace)).values()

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import polars as pl
 from hypothesis import given
 
 from behaviours import Row, call, cycles_at, trace_of_rows
-from recorded_roles import recorded_roles
 from timelines import patient, random_traces
 from timesink.analyses.behaviour.recorded_anatomy import anatomies
 from timesink.model.trace import Trace
@@ -103,15 +100,3 @@ def test_places_never_take_longer_than_the_cycle(trace: Trace) -> None:
     sums = dict(anatomy.places.group_by("cycle").agg(pl.col("dur_ns").sum()).iter_rows())
     # In cycles as short as these every place matters.
     assert sums == {1: 20, 2: 40}
-
-
-def test_a_stall_is_one_place_after_the_last_call_of_every_cycle(shared_root: Path) -> None:
-    sums = {}
-    for fault in ("normal", "python_stall"):
-        (role,) = recorded_roles(shared_root / "data/h200/faults" / fault)
-        anatomy = role.anatomy
-        end = anatomy.places.filter(pl.col("inside").is_null() & pl.col("before").is_null())
-        sums[fault] = end.filter(pl.col("after").is_not_null())
-    assert sums["python_stall"].height == 30
-    assert sums["python_stall"]["dur_ns"].min() > 9_000_000
-    assert (sums["normal"]["dur_ns"].max() or 0) < 1_000_000

@@ -11,14 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-import timesink
 from behaviours import activity, behaviour, both, call, cycles_at, rows_of, samples, trace_of_rows
 from plain_behaviour import functions_by_cycle, level
 from recorded_roles import recorded_roles
 from timelines import patient
 from timesink.analyses.behaviour.classes import load_classes
-from timesink.analyses.behaviour.table import NOTHING_RECORDED, behaviour_table
-from timesink.analyses.cycles.search import find_cycles
+from timesink.analyses.behaviour.table import NOTHING_RECORDED
 from timesink.model.recorded_run import RecordedRun, RunCounters, RunDevice, RunProcess
 from timesink.model.schema import BEHAVIOUR
 
@@ -562,17 +560,6 @@ def test_a_constant_counter_is_always_exact(kernels, borders, values, constant):
 # -- real recordings -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("fault", "clock"), [("normal", 1980.0), ("gpu_clock", 345.0)])
-def test_clock_of_a_real_run(shared_root: Path, fault: str, clock: float):
-    table = recorded_roles(shared_root / "data/h200/faults" / fault)[0].behaviour
-    clocks = table.filter(pl.col("metric").cast(pl.String) == "gpu_sm_frequency")
-    assert table["cycle"].n_unique() == 30
-    assert clocks["cycle"].n_unique() == 30
-    assert set(clocks["mu"]) == {clock}
-    assert set(clocks["sigma"]) == {0.0}
-    assert set(clocks["unit"].cast(pl.String)) == {"MHz"}
-
-
 def test_shares_of_a_real_run_add_up(shared_root: Path):
     table = recorded_roles(shared_root / "data/h200/faults/normal")[0].behaviour
     once = table.unique(["cycle", "function", "function_class", "device"])
@@ -581,26 +568,3 @@ def test_shares_of_a_real_run_add_up(shared_root: Path):
     assert shares.to_list() == pytest.approx([100.0] * 30)
     gpu = once.filter(pl.col("device").cast(pl.String) != "Host")
     assert gpu["calls"].sum() == 16290 + 60 + 30
-
-
-def test_levels_of_a_real_run_are_those_of_the_definition(shared_root: Path):
-    trace = timesink.open(shared_root / "data/h200/faults/normal")
-    cycles = find_cycles(trace)
-    power = trace.counters.filter(pl.col("counter").cast(pl.String) == "gpu_power_mw").sort("ts_ns")
-    level_rows = behaviour_table(trace, cycles).table.filter(
-        pl.col("metric").cast(pl.String) == "gpu_power_mw", pl.col("cycle") == 7
-    )
-    start, end = cycles.table.filter(cycle=7).select("start_ns", "end_ns").row(0)
-    calls = trace.host.filter(pl.col("ts_ns").is_between(start, end, closed="left"))
-    mine = trace.device.filter(
-        pl.col("correlation").is_in(calls["correlation"].drop_nulls().implode()),
-        pl.col("kind") == "kernel",
-    ).with_columns(pl.col("name").cast(pl.String), end=pl.col("ts_ns") + pl.col("dur_ns"))
-    assert level_rows.height == mine["name"].n_unique()
-    readings = list(power.select("ts_ns", "value").iter_rows())
-    for name, mu, sigma in level_rows.select(
-        pl.col("function").cast(pl.String), "mu", "sigma"
-    ).iter_rows():
-        spans = mine.filter(name=name).select("ts_ns", "end", "dur_ns").rows()
-        mean, spread, _ = level(spans, readings)
-        assert (mu, sigma) == (pytest.approx(mean), pytest.approx(spread, abs=1e-6))

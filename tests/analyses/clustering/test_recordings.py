@@ -9,10 +9,9 @@ import polars as pl
 import pytest
 
 import timesink
-from recorded_roles import recorded_roles
 from roles_changed import change_role
 from timesink.comparison.exploration.groups import explore
-from timesink.comparison.results import Cluster, Exploration, Process
+from timesink.comparison.results import Process
 
 CASES = ("cpu_frequency_reduction", "gpu_instability", "gpu_memory_squeeze_out_NVLink")
 
@@ -30,31 +29,6 @@ def published_roles(shared_root: Path) -> list[Process]:
     return roles
 
 
-def _names(exploration: Exploration, cluster: Cluster) -> set[str]:
-    return {exploration.roles[place].label for place in cluster.members}
-
-
-def test_published_cases_fall_into_runs_that_behave_alike(published_roles):
-    exploration = explore(published_roles, most_pairs=0)
-    apart_by_names = {
-        frozenset(_names(exploration, cluster)): cluster.apart for cluster in exploration.clusters
-    }
-    clock = frozenset({"gpu_instability/abnormal/944615"})
-    layers = frozenset({"cpu_frequency_reduction/abnormal/842126"})
-    link = "gpu_memory_squeeze_out_NVLink"
-    assert set(apart_by_names) == {
-        frozenset({"cpu_frequency_reduction/normal/805580", "gpu_instability/normal/944615"}),
-        # The wait for the all-reduce sits on one rank before and on the other after.
-        frozenset({f"{link}/normal/923228", f"{link}/normal/923229"}),
-        frozenset({f"{link}/abnormal/923228", f"{link}/abnormal/923229"}),
-        clock,
-        layers,
-    }
-    assert apart_by_names[clock].startswith("gpu_sm_frequency on GPU 7: 1 187 → 210 MHz; ")
-    assert apart_by_names[layers].startswith("different steps: 238 steps of 38.5 ms (Qwen3Decoder")
-    assert "cpu_frequency on Host: 85.7 → 22.5 %" in apart_by_names[layers]
-
-
 def test_no_published_run_is_told_apart_from_itself(published_roles):
     turn = pl.col("cycle").rank("dense")
     # Every other cycle, or the later ones.
@@ -66,15 +40,3 @@ def test_no_published_run_is_told_apart_from_itself(published_roles):
             for (taken,), half_rows in mixed.group_by("taken")
         ]
         assert len(explore(parts, most_pairs=0).clusters) == 1, role.label
-
-
-def test_recorded_faults_are_told_apart_from_two_normal_runs(shared_root):
-    roles = []
-    for name in ("normal", "normal_b", "gpu_clock", "sync_bug"):
-        (role,) = recorded_roles(shared_root / "data/h200/faults" / name)
-        roles.append(change_role(role, label=name))
-    exploration = explore(roles, most_pairs=0)
-    clusters = [(_names(exploration, cluster), cluster.apart) for cluster in exploration.clusters]
-    assert [names for names, _ in clusters] == [{"normal", "normal_b"}, {"gpu_clock"}, {"sync_bug"}]
-    assert clusters[1][1].startswith("gpu_sm_frequency on GPU 0: 1 980 → 345 MHz; ")
-    assert "calls of cpu_sync on Host: 1 → 101" in clusters[2][1]

@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 
-import timesink
 from builders import Event, annotation, kernel, operator, runtime, step
 from cases import K, O, read
 from rank_sets import as_set
 from timesink.analyses import communication_workers as workers
-from timesink.analyses.communication_workers import WorkerComparison, mean_over_steps
+from timesink.analyses.communication_workers import WorkerComparison
 from timesink.model.trace import Trace
 
 
@@ -258,27 +257,3 @@ def test_operators_compute_only_where_no_kernel_was_recorded():
 
 
 # -- real recordings -------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def eight_ranks(shared_root: Path) -> WorkerComparison:
-    """Of the run that tests of its critical path ask about as well."""
-    ranks = timesink.analyze(shared_root / "data/h200/traces/ddp8_stall_rank3").ranks
-    assert ranks is not None
-    return ranks.communication
-
-
-def test_eight_ranks_match_completely(eight_ranks: WorkerComparison):
-    compared = eight_ranks
-    assert compared.mismatches.is_empty()
-    assert compared.by_name["calls"].to_list() == [18] * 8
-    assert compared.by_step.height == 8 * 6
-    assert (compared.by_step["waiting_ns"] >= 0).all()
-    assert (compared.by_step["transfer_ns"] > 0).all()
-
-
-def test_everybody_waits_for_the_rank_that_stalls(eight_ranks: WorkerComparison):
-    steps = eight_ranks.by_step
-    waited = dict(mean_over_steps(steps, "waiting_ns").iter_rows())
-    assert waited.pop("rank3") == 0
-    assert min(waited.values()) > 25_000_000

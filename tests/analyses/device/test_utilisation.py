@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-import timesink
 from builders import complete, kineto, process_labels
 from cases import STEP, C, K, O, R, S, read, read_document
 from timesink.analyses.columns import device_numbers
@@ -217,17 +215,3 @@ def test_tensor_cores_are_unknown_where_names_do_not_tell(names, ratio):
 
 
 # -- real recordings -------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("recording", "expected"),
-    [
-        ("resnet50_num_workers_0/worker0.1623143089861", (0.55514085, 0.54679041, 49.1280049)),
-        ("resnet50_num_workers_4/worker0.1623212756351", (0.70270347, 0.69224978, 48.90989093)),
-    ],
-)
-def test_known_recordings(shared_root: Path, recording: str, expected: tuple[float, ...]):
-    trace = timesink.open(shared_root / "data/kineto" / f"{recording}.pt.trace.json.gz")
-    columns = ("utilisation", "sm_efficiency", "occupancy_pct")
-    (row,) = device_utilisation(trace, zeros=True).select(columns).rows()
-    assert row == pytest.approx(expected, rel=1e-7)

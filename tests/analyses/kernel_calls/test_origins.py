@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 from hypothesis import given
 
-import timesink
 from builders import Event, flow
 from cases import MAIN, MODULE, OTHER, PID, STEP, K, O, R, read
 from measured_kernels import launch, trace_of_launches
@@ -187,13 +185,3 @@ def test_a_row_for_each_call(trace: Trace):
 
 def test_a_kernel_profiler_does_not_say():
     assert origins(trace_of_launches(launch(5, {}), launch(6, {}))) == [(None,) * 4] * 2
-
-
-def test_a_real_recording(shared_root: Path):
-    origin_rows = launch_origins(timesink.open(shared_root / "data/h200/traces/resnet50_train"))
-    inside = origin_rows.drop_nulls("step")
-    assert inside["operator"].null_count() == 0
-    backward = inside.filter(pl.col("operator") == "ConvolutionBackward0")
-    assert backward["module"].null_count() == 0
-    assert backward["module"].cast(pl.String).str.contains(r"\.Conv2d_\d+$").all()
-    assert inside.filter(pl.col("operator") == "Optimizer.step#SGD.step").height > 0

@@ -242,37 +242,6 @@ def trace_of(shared: Path, program: str) -> Trace:
     return timesink.open(shared / f"data/h200/traces/{program}")
 
 
-def counters_of(shared: Path, program: str) -> pl.DataFrame:
-    return kernel_calls(timesink.open(shared / f"data/h200/ncu/{program}.csv.gz"))
-
-
-@pytest.mark.parametrize("program", ["gpt_infer", "unet_train"])
-def test_counters_and_timeline_of_one_program(shared_root: Path, program: str):
-    trace, counters = trace_of(shared_root, program), counters_of(shared_root, program)
-    timeline, origins = kernel_calls(trace), launch_origins(trace)
-    every = pl.int_range(pl.len()) % 10
-    for part, least in ((True, 0.99), (every != 9, 0.95), (every == 4, 0.95)):
-        kernel_join = join_calls(counters.filter(part), timeline, steps=origins["step"])
-        assert kernel_join.aligned_share >= least
-        assert kernel_join.steps == ("3",)
-
-
-@pytest.mark.parametrize(
-    ("program", "other"),
-    [
-        ("gpt_infer", "bert_train"),
-        ("unet_train", "resnet50_train"),
-    ],
-)
-def test_counters_and_timeline_of_two_programs(shared_root: Path, program: str, other: str):
-    trace, counters = trace_of(shared_root, other), counters_of(shared_root, program)
-    timeline, steps = kernel_calls(trace), launch_origins(trace)["step"]
-    for part, sampling in ((1, None), (10, None), (10, Sampling(10, "kernel"))):
-        kernel_join = join_calls(counters[::part], timeline, steps=steps, sampling=sampling)
-        assert kernel_join.refused
-        assert kernel_join.aligned_share < 0.5
-
-
 @pytest.mark.parametrize("program", ["gpt_infer"])
 def test_launches_find_the_module_and_operator_they_came_from(shared_root: Path, program: str):
     trace = trace_of(shared_root, program)

@@ -7,11 +7,8 @@ import pytest
 import timesink
 from builders import Event
 from cases import STEP, O, read
-from rank_sets import as_set
 from timesink.analyses.ranks.analysis import analyse_ranks
 from timesink.analyses.ranks.summary import RankSummary, summarise_rank
-from timesink.answers.analysis.document import analysis_document
-from timesink.answers.analysis.report import analyze_opened
 from timesink.model.findings import Finding
 from timesink.model.trace import Trace
 from timesink.rules.run_findings import find_all
@@ -82,14 +79,3 @@ def test_nothing_is_said_about_devices():
         for finding in analysis.findings
     ]
     assert not [text for text in texts if "device" in text or "GPU" in text]
-
-
-def test_one_headline_in_every_form():
-    ranks = {
-        str(number): rank_trace(multiply_us=1_500 if number == 3 else 1_000 + number)
-        for number in range(5)
-    }
-    analysis = analyze_opened(ranks["0"], path="run", ranks=as_set(ranks))
-    assert analysis.headline.startswith("Straggler: rank 3 delays the others by ")
-    document = analysis_document(analysis)
-    assert document.headline == analysis.headline == analysis.to_dict()["headline"]

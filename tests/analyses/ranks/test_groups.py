@@ -21,14 +21,6 @@ def rank_analysis() -> RanksAnalysis:
     return analyse_ranks({rank: summarise_rank(trace) for rank, trace in traces.items()})
 
 
-def test_groups_are_told_by_their_kind(rank_analysis: RanksAnalysis):
-    kinds = dict(rank_analysis.groups.group_by("kind").agg(pl.len()).iter_rows())
-    assert kinds == {"world": 1, "dp": 4, "mp": 2, "tp": 4, "pp": 4, "ep": 4}
-    world, *_ = rank_analysis.groups.filter(pl.col("kind") == "world").iter_rows(named=True)
-    assert world["ranks"] == list(range(8))
-    assert world["description"] == "default_pg"
-
-
 @pytest.mark.parametrize(
     ("description", "kind"),
     [("mesh_tp", "tp"), ("mesh_dp_shard", "dp"), ("CONTEXT_PARALLEL_GROUP", "cp"), (None, None)],

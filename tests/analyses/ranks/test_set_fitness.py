@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 from msgspec import structs
 
-import timesink
 from cases import STEP, K, O, R, read
 from rank_sets import as_set
 from timesink.analyses.ranks.clocks import align_clocks, correct_times
 from timesink.analyses.ranks.rank_set import (
     RankSet,
-    ranks_of_traces,
     set_fitness,
     set_notes,
     steps_in_detail,
 )
-from timesink.analyses.ranks.tables import clock_rows, rank_rows
+from timesink.analyses.ranks.tables import rank_rows
 from timesink.analyses.thresholds import ClocksLimits
 from timesink.answers.analysis.document import analysis_document
 from timesink.answers.analysis.report import analyze_opened
@@ -107,17 +104,6 @@ class TestProfilersThatStartApart:
         ranks = two_ranks(STEP_US // 2)
         assert set_fitness(ranks).reasons == ()
         assert ranks.analysis.collectives["wait_ns"].max() == 5_000_000
-
-
-def test_real_ranks_start_together_and_tell_no_drift_of_their_clocks(shared_root: Path):
-    folder = shared_root / "data/h200/traces/ddp8_stall_rank3"
-    ranks = ranks_of_traces(
-        {file.name.split(".")[0]: timesink.open(file) for file in sorted(folder.iterdir())}
-    )
-    assert set_fitness(ranks).reasons == ()
-    rows = clock_rows(ranks)
-    assert rows["drift_ppm"].is_nan().all()
-    assert rows["uncertainty_ns"].is_finite().all()
 
 
 def collective_ends(

@@ -6,8 +6,6 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from msgspec.structs import replace
 from polars.testing import assert_frame_equal
 
@@ -35,25 +33,6 @@ def assert_same(actual: RankSummary, expected: RankSummary) -> None:
         assert_frame_equal(getattr(actual, table), getattr(expected, table))
     for table in ("steps", "records", "ranges"):
         assert_frame_equal(getattr(actual.worker, table), getattr(expected.worker, table))
-
-
-LAYOUTS = ({}, {"tensor": 2}, {"pipeline": 2}, {"expert": 2}, {"sharded": True})
-
-
-@given(
-    layout=st.sampled_from(LAYOUTS),
-    seed=st.integers(0, 99),
-    steps=st.integers(1, 3),
-    numbers=st.booleans(),
-)
-@settings(max_examples=5)
-def test_generated_ranks(layout: dict, seed: int, steps: int, numbers: bool):  # noqa: FBT001
-    plan = Plan(ranks=2, seed=seed, steps=steps, sequence_numbers=numbers, layers=1, **layout)
-    summaries = [summarise_rank(trace) for trace in ranks_and_truth(plan)[0].values()]
-    for actual, expected in zip(
-        from_parquets([to_parquet(summary) for summary in summaries]), summaries, strict=True
-    ):
-        assert_same(actual, expected)
 
 
 def test_recorded_ranks(shared_root: Path):

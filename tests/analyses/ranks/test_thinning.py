@@ -7,7 +7,6 @@ import pytest
 from cases import STEP, K, O, R, read
 from timesink.analyses.communication_workers import compare_workers
 from timesink.analyses.ranks import summary as thinning
-from timesink.analyses.ranks.analysis import analyse_ranks
 from timesink.analyses.ranks.summary import (
     REMAINDER,
     RankSummary,
@@ -58,17 +57,6 @@ def test_functions_are_of_the_same_steps(run: dict[int, Trace]):
         summary.functions.filter(place="kernel")["calls"].sum() for summary in (full_summary, part)
     ]
     assert calls[0] / full_summary.steps.height == calls[1] / part.steps.height
-
-
-@pytest.mark.usefixtures("few_collectives")
-def test_the_straggler_is_found_all_the_same(run: dict[int, Trace]):
-    ranks = {rank: thinned_summary(trace) for rank, trace in run.items()}
-    analysis = analyse_ranks(ranks)
-    assert [(straggler.rank, straggler.id) for straggler in analysis.stragglers] == [
-        (2, "data_loading")
-    ]
-    workers = {str(at): summary.worker for at, summary in ranks.items()}
-    assert compare_workers(workers).mismatches.is_empty()
 
 
 @pytest.mark.usefixtures("few_collectives")

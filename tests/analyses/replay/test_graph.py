@@ -124,10 +124,8 @@ def _code(graph: ReplayGraph, name: str) -> int:
 
 
 _RECORDINGS = (
-    *(f"h200/traces/{name}" for name in ("bert_train", "unet_train", "llama_decode", "cuda_graph")),
-    "h200/faults/sync_bug",
+    *(f"h200/traces/{name}" for name in ("unet_train", "llama_decode", "cuda_graph")),
     "tracelens/mi300/resnet_act_checkpoint.json.gz",
-    "tracelens/b200/eager_trace.json.gz",
     "hta/amd_trace",
 )
 

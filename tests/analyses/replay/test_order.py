@@ -12,23 +12,13 @@ from timesink.analyses.replay.prediction import predict, program_of
 from timesink.errors import UsageError
 
 SMALL = (
-    "graphs/sglang_decode/sglang_Qwen3-8B_decode.json.gz",
     "graphs/vllm_decode_full/graph_execution.json.gz",
-    "h200/traces/cuda_graph",
     "hta/amd_trace/mi250_minitoy_train_ROCm6_2_kineto.json.gz",
     "hta/cpu_only/*.gz",
-    "hta/critical_path/cuda_event_sync_multi_stream/event_sync_trace.json.gz",
-    "hta/critical_path/alexnet/*.gz",
-    "hta/trace_compare/test/test.json.gz",
-    "hta/triton_example/triton_example.json.gz",
     "kineto/gpu_metrics_input.json",
     "mlu/mlu_metrics_input.json",
-    "tracelens/evals/gemm_01_compute_few_tiles.json.gz",
-    "tracelens/evals/moe_04_top2_dense.json.gz",
     "tracelens/evals/test01_moe_fused_vs_unfused_2.json.gz",
-    "tracelens/h100/bert-small.json.gz",
     "tracelens/mi210/gpu_only_trace.json.gz",
-    "tracelens/mi300/bert-small.json.gz",
 )
 WHATS = (
     *(f"{sort}:*" for sort in ("kernel", "copy", "op", "host", "self", "call", "sync")),

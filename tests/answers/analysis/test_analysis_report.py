@@ -12,9 +12,8 @@ import pytest
 from msgspec import to_builtins
 
 import timesink
-from builders import DIALECTS, kineto
+from builders import kineto
 from cases import ALLOC, DATA_LOADER, MODULE, STEP, C, K, O, R, read, read_document
-from rank_sets import as_set
 from timesink.analyses.steps import PARTS
 from timesink.answers.analysis.finding_values import FindingJson
 from timesink.answers.analysis.report import SCHEMA, Analysis
@@ -117,10 +116,6 @@ class TestWholeAnswer:
     def test_no_number_is_negative(self, answer: dict[str, Any]):
         free = {key for key, value in numbers(answer) if value < 0}
         assert free <= {"delay_us", "min_delay_us", "increase_bytes", "self_increase_bytes"}
-
-    @pytest.mark.parametrize("dialect", DIALECTS)
-    def test_every_dialect_has_every_section(self, dialect: str):
-        assert list(Analysis(read_document(DIALECTS[dialect]())).to_dict()) == SECTIONS
 
     @pytest.mark.parametrize(
         "events",
@@ -274,36 +269,6 @@ class TestPandas:
         pytest.importorskip("pandas")
         pytest.importorskip("pyarrow")
         assert len(Analysis(full_trace()).to_pandas("steps")) == 2
-
-
-def test_a_straggler_is_a_finding_of_the_whole_span():
-    """In each step rank1 comes 400 us late to the collective."""
-
-    def worker(rank: int, late: int) -> Trace:
-        events = []
-        for number in (1, 2):
-            start = 1000 * number
-            events += [STEP(number, start, 900), O("nccl:all_reduce", start + 100 + late, 20, x=1)]
-            events.append(R(start + 110 + late, 5, c=number, x=1))
-            kernel = K("ncclDevKernel_AllReduce", start + 200 + late, 500 - late, c=number, x=1)
-            events.append(kernel)
-        about = {"backend": "nccl", "rank": rank, "world_size": 4}
-        return read(*events, distributedInfo=about)
-
-    def late(rank: int) -> int:
-        return 400 if rank == 1 else 0
-
-    workers = {f"rank{rank}": worker(rank, late(rank)) for rank in range(4)}
-    analysis = Analysis(workers["rank0"], ranks=as_set(workers))
-    (finding,) = (candidate for candidate in analysis.findings if candidate.rule == "stragglers")
-    assert "rank1" in finding.title
-    assert "stragglers" not in {straggler.rule for straggler in Analysis(workers["rank0"]).findings}
-
-
-def test_one_line_says_what_it_is():
-    text = repr(timesink.analyze(timesink.sample()))
-    assert text.startswith("<Analysis of unet_train.pt.trace.json.gz, 2 steps: GPU-bound: ")
-    assert "\n" not in text
 
 
 def test_a_notebook_shows_the_headline_and_tables():

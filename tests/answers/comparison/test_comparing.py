@@ -25,7 +25,6 @@ from timesink.comparison import compare_runs
 from timesink.comparison.results import FAMILIES, ROWS, TIMES, Process
 from timesink.comparison.steps.verdict import compare_roles
 from timesink.errors import NotFoundError, TimesinkError, UnreadableError, UsageError
-from timesink.formats.parquet_folder import export_folder
 
 
 @pytest.fixture
@@ -76,19 +75,6 @@ def pids(comparison: ComparisonAnswer) -> list[tuple[str, str, str]]:
 
 
 @pytest.mark.usefixtures("pair_measures")
-def test_two_tables(tmp_path: Path) -> None:
-    base = write_table(tmp_path / "before_perf_data.csv", process_table(7))
-    new = write_table(tmp_path / "after.parquet", process_table(7, SLOW_CLOCK, seed=1))
-    compared = timesink.compare(base, new)
-    (pair,) = compared.pairs
-    assert (pair.identifier, pair.suffix) == ("before vs after", "")
-    assert (pair.pair.base.label, pair.pair.new.label) == ("base", "new")
-    assert pair.pair.cycle_times.change_pct == pytest.approx(30, abs=8)
-    assert "GPU clock (GPU 0: 1 173 → 209 MHz)" in compared.headline
-    assert compared.sources == (str(base), str(new))
-
-
-@pytest.mark.usefixtures("pair_measures")
 def test_swapping_sides_mirrors_the_change(tmp_path: Path) -> None:
     base = write_table(tmp_path / "a.parquet", process_table(7))
     new = write_table(tmp_path / "b.parquet", process_table(7, SLOW_CLOCK, seed=1))
@@ -112,20 +98,6 @@ def test_the_same_path_twice_is_the_same(tmp_path: Path) -> None:
     assert len(compared.roles) == 1
 
 
-@pytest.mark.usefixtures("pair_measures")
-def test_two_recordings(tmp_path: Path) -> None:
-    base = write_timeline(tmp_path / "a.json")
-    new = write_timeline(tmp_path / "b.json", slow=1.5)
-    compared = timesink.compare(base, new)
-    pair = compared.pair
-    assert (pair.base.method, pair.new.method) == ("marker", "marker")
-    assert len(pair.cycle_times.base_ns) == len(pair.cycle_times.new_ns) == 6
-    assert pair.workload.comparable
-    gemm = pair.times.filter(function="gemm_kernel")
-    assert gemm["new_ns"].item() == pytest.approx(1.5 * gemm["base_ns"].item())
-    assert pair.rows.is_empty()
-
-
 def test_traces_that_are_open_already(tmp_path: Path) -> None:
     traces = [
         timesink.open(write_timeline(tmp_path / "a.json", slow=slow), cache=False)
@@ -133,13 +105,6 @@ def test_traces_that_are_open_already(tmp_path: Path) -> None:
     ]
     pair = timesink.compare(*traces).pair
     assert kernel_ns(pair.new) == pytest.approx(1.5 * kernel_ns(pair.base))
-
-
-@pytest.mark.usefixtures("pair_measures")
-def test_an_exported_trace_and_its_file_are_the_same(tmp_path: Path) -> None:
-    path = write_timeline(tmp_path / "a.json")
-    export_folder(timesink.open(path, cache=False), tmp_path / "tables")
-    assert timesink.compare(path, tmp_path / "tables").pair.cycle_times.change_pct == 0
 
 
 def test_a_table_and_a_recording_have_the_same_cycles(tmp_path: Path) -> None:
@@ -253,34 +218,10 @@ def test_sorts_of_cycles_are_said_in_words_and_end_the_name_of_files(tmp_path: P
 # -- folders ---------------------------------------------------------------------------------------
 
 
-def test_ranks_of_two_folders_meet(tmp_path: Path) -> None:
-    for side, first in (("base", 100), ("new", 200)):
-        for rank in (0, 1):
-            write_timeline(
-                tmp_path / side / f"w{first + rank}.json", pid=first + rank, **rank_fields(rank)
-            )
-    compared = timesink.compare(tmp_path / "base", tmp_path / "new")
-    assert pids(compared) == [("strict", "100", "200"), ("strict", "101", "201")]
-    assert [pair.pair.base.rank for pair in compared.pairs] == [0, 1]
-    assert compared.headline.startswith("Both ranks have no change in step time: ")
-    assert compared.pair_names == ["rank 0", "rank 1"]
-    (rank_pair,) = timesink.compare(tmp_path / "base", tmp_path / "new", rank=1).pairs
-    assert (rank_pair.pair.base.rank, rank_pair.pair.new.rank) == (1, 1)
-    assert rank_pair.file_stem == "base_vs_new_rank1_strict_comparison"
-
-
 def test_a_rank_nobody_has_is_refused(tmp_path: Path) -> None:
     path = write_timeline(tmp_path / "a.json", **rank_fields(0))
     with pytest.raises(NotFoundError, match="no rank 5"):
         timesink.compare(path, path, rank=5)
-
-
-def test_processes_without_ranks_meet_by_number(tmp_path: Path) -> None:
-    for side in ("base", "new"):
-        for pid in (11, 9):
-            write_timeline(tmp_path / side / f"run_{pid}.json", pid=pid)
-    compared = timesink.compare(tmp_path / "base", tmp_path / "new")
-    assert sorted(pids(compared)) == [("strict", "11", "11"), ("strict", "9", "9")]
 
 
 def test_one_unreadable_rank_is_named_and_the_others_stand(tmp_path: Path) -> None:
@@ -301,14 +242,6 @@ def test_a_case_is_normal_and_abnormal(case: Path) -> None:
     (pair,) = timesink.compare(case).pairs
     assert (pair.pair.base.label, pair.pair.new.label) == ("normal", "abnormal")
     assert pair.file_stem == "case_pid7_strict_comparison"
-
-
-def test_a_case_of_recordings(tmp_path: Path) -> None:
-    for side, slow in (("normal", 1.0), ("abnormal", 1.5)):
-        write_timeline(tmp_path / "case" / side / "trace.json.gz", slow=slow)
-    (pair,) = timesink.compare(tmp_path / "case").pairs
-    assert (pair.identifier, pair.pair.base.label) == ("case", "normal")
-    assert kernel_ns(pair.pair.new) == pytest.approx(1.5 * kernel_ns(pair.pair.base))
 
 
 def test_processes_of_a_case(tmp_path: Path) -> None:
@@ -554,23 +487,6 @@ def clusters(comparison: ComparisonAnswer) -> list[set[str]]:
     ]
 
 
-def test_many_files_are_explored(role_comparison: ComparisonAnswer) -> None:
-    assert sorted(map(sorted, clusters(role_comparison))) == [
-        [f"ill_{number}_{100 + number}" for number in range(3)],
-        [f"well_{number}_{100 + number}" for number in range(3)],
-    ]
-    assert role_comparison.pairs == ()
-    assert role_comparison.pair.kind == "peers"
-    assert role_comparison.headline == "6 processes form 2 groups that behave differently."
-
-
-def test_exploring_does_not_depend_on_order(
-    roles: list[Path], role_comparison: ComparisonAnswer
-) -> None:
-    other = timesink.compare(*reversed(roles), explore=True)
-    assert role_comparison.to_dict()["exploration"] == other.to_dict()["exploration"]
-
-
 def test_a_folder_that_is_no_case_is_explored(roles: list[Path]) -> None:
     assert len(timesink.compare(roles[0].parent).roles) == 6
 
@@ -583,12 +499,6 @@ def test_two_paths_are_explored_when_asked(roles: list[Path]) -> None:
     assert peers.file_stem == "exploratory_compare_ill_2_102_vs_well_0_100"
 
 
-def test_cases_are_explored_when_asked(tmp_path: Path) -> None:
-    write_case(tmp_path / "case", [7, 8], [7])
-    assert len(timesink.compare(tmp_path / "case", explore=True).roles) == 3
-    assert len(timesink.compare(tmp_path / "case", explore=True, pid=7).roles) == 2
-
-
 def test_roles_that_are_alike_have_no_pair(tmp_path: Path) -> None:
     path = write_table(tmp_path / "a.parquet", process_table(1), process_table(2))
     compared = timesink.compare(path)
@@ -596,15 +506,6 @@ def test_roles_that_are_alike_have_no_pair(tmp_path: Path) -> None:
     assert compared.headline == "All 2 processes behave the same."
     with pytest.raises(NotFoundError, match="no pair"):
         _ = compared.pair
-
-
-def test_recordings_and_tables_are_explored_together(tmp_path: Path) -> None:
-    source = write_timeline(tmp_path / "a.json")
-    table = write_table(
-        tmp_path / "b.parquet", timesink.compare(source, source).pair.base.behaviour
-    )
-    other = write_timeline(tmp_path / "c.json", slow=3.0, pid=5)
-    assert len(timesink.compare(source, table, other).roles) == 3
 
 
 def test_one_role_alone_is_refused(tmp_path: Path) -> None:

@@ -18,16 +18,13 @@ from timesink.analyses.behaviour.table import behaviour_table
 from timesink.analyses.cycles.search import find_cycles
 from timesink.analyses.work.cycle_work import process_work
 from timesink.answers.comparison.comparison_json import EfficiencyChangeJson
-from timesink.answers.comparison.document import comparison_document
 from timesink.answers.comparison.efficiency import efficiency_section
-from timesink.answers.comparison.gate import comment_md
 from timesink.answers.comparison.report import ComparisonAnswer, compare
 from timesink.comparison.gate.baseline_store import save_baseline
 from timesink.comparison.results import Process
 from timesink.comparison.steps.efficiency import EfficiencyChange, efficiency_change
 from timesink.errors import TimesinkError
 from timesink.model.trace import Trace
-from timesink.output.terminal import to_text
 
 TF32 = "sm80_xmma_gemm_f32f32_tf32f32_f32_nn_n_tilesize128x128"
 FP32 = "ampere_sgemm_128x128_nn"
@@ -182,20 +179,6 @@ def test_shares_of_different_devices_name_both():
     efficiency = efficiency_answer(change_between({}, {"device": "NVIDIA A100-SXM4-80GB"}))
     assert efficiency["same_device"] is False
     assert "Different devices, H200 → A100" in efficiency["sentences"][1]
-
-
-def test_text_and_comment_show_a_table_only_where_something_changed(tmp_path: Path):
-    other = {"name": FP32, "took_us": 150.0}
-    base, new = recording(tmp_path / "base.json"), recording(tmp_path / "new.json", **other)
-    same, changed_ = (compare(base, run, cache=False) for run in (base, new))
-    assert comparison_efficiency(changed_) == efficiency_answer(change_between({}, other))
-    title = "Operators that changed, per step"
-    for write_ in (lambda comparison: to_text(comparison_document(comparison, top=10)), comment_md):
-        of_same, of_changed = write_(same), write_(changed_)
-        assert "The same work" in of_same
-        assert title not in of_same
-        assert "tf32 → fp32" in of_changed
-        assert title in of_changed
 
 
 def test_baseline_keeps_what_its_cycles_do(tmp_path: Path):

@@ -34,28 +34,16 @@ def why(comparison: ComparisonAnswer) -> Diagnosis:
 # -- the host --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("order", "by", "verdict"),
-    [
-        (("normal", "normal_b"), "40.2 % longer", "regression"),
-        (("normal_b", "normal"), "28.7 % less", "improvement"),
-    ],
-)
-def test_a_host_that_is_slower_everywhere_has_no_place_to_blame(
-    shared_root: Path, order: tuple[str, str], by: str, verdict: str
-):
-    comparison = faults(shared_root, *order)
-    assert why(comparison).verdict == verdict
+def test_a_host_that_is_slower_everywhere_has_no_place_to_blame(shared_root: Path):
+    comparison = faults(shared_root, "normal", "normal_b")
+    assert why(comparison).verdict == "regression"
     assert why(comparison).causes == ()
-    assert f"{by} in 71 of 71 functions" in comparison.headline
+    assert "40.2 % longer in 71 of 71 functions" in comparison.headline
     assert "not in one place" in comparison.headline
 
 
-@pytest.mark.parametrize("order", [("normal", "python_stall"), ("python_stall", "normal")])
-def test_nobody_is_sent_away_from_a_stretch_of_code_that_is_named(
-    shared_root: Path, order: tuple[str, str]
-):
-    comparison = faults(shared_root, *order)
+def test_nobody_is_sent_away_from_a_stretch_of_code_that_is_named(shared_root: Path):
+    comparison = faults(shared_root, "normal", "python_stall")
     assert [cause.id for cause in why(comparison).causes] == ["host_code"]
     assert why(comparison).paces == ()
     assert "The recorded calls are the same, and so is their device time" in comparison.headline
@@ -95,7 +83,6 @@ def test_without_counters_a_slower_device_is_said_and_how_to_tell_why(tmp_path: 
 @pytest.mark.parametrize(
     ("counter", "whose"),
     [
-        ("process_gpu_mem_bytes", "A second process of the program uses GPU 0"),
         ("gpu_mem_of_others_bytes", "Another program uses GPU 0"),
         ("gpu_mem_used", "Another process uses GPU 0"),
     ],

@@ -183,15 +183,12 @@ def test_sentences_come_in_their_order(edited_comparison: ComparisonAnswer):
     assert places == sorted(places)
 
 
-@pytest.mark.parametrize(
-    ("slow", "expected"), [(1.0, "is unchanged"), (2.0, "Device time per step: ")]
-)
-def test_an_equal_program_is_never_said_to_have_changed(tmp_path: Path, slow: float, expected: str):
+def test_an_equal_program_is_never_said_to_have_changed(tmp_path: Path):
     base = write_timeline(tmp_path / "base.json", cycles=8)
-    new = write_timeline(tmp_path / "new.json", cycles=8, slow=slow)
+    new = write_timeline(tmp_path / "new.json", cycles=8, slow=2.0)
     comparison = compare(base, new)
     assert "recorded calls are the same" in comparison.headline
-    assert expected in comparison.headline
+    assert "Device time per step: " in comparison.headline
     assert "program changed" not in comparison.headline
     assert comparison.diagnosis is not None
     program = comparison.diagnosis.program

@@ -110,16 +110,6 @@ def few(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Path]:
     return {ranks: folder / str(ranks) for ranks in (2, 3)}
 
 
-def test_of_few_ranks_each_is_compared_in_full(few: dict[int, Path]):
-    same = timesink.compare(few[2], few[2])
-    assert same.ranks is not None
-    assert (same.ranks.verdict, same.ranks.stragglers) == ("no_change", ())
-    assert same.has_all_ranks
-    assert len(same.pairs) == 2
-    assert same.diagnosis is not None
-    assert same.diagnosis.verdict == "no_change"
-
-
 def test_another_number_of_ranks_is_said_first(
     few: dict[int, Path], monkeypatch: pytest.MonkeyPatch
 ):

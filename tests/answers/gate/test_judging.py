@@ -255,19 +255,6 @@ class TestManyPairs:
         assert "rank1.json" in gate.reasons[0]
         assert "rank1 pid 101 (it has no partner)" in gate.reasons[0]
 
-    def test_nor_does_a_rank_that_is_not_there(self, tmp_path: Path):
-        sides = self.ranks(tmp_path / "base", 0, 1), self.ranks(tmp_path / "new", 0)
-        for base, new in (sides, sides[::-1]):
-            gate = gate_of(compare(base, new), Limit(1000.0))
-            assert gate.exit_code == 1
-            assert gate.reasons == ["Not compared: rank1 pid 101 (it has no partner)."]
-        rank_gate = gate_of(compare(*sides, rank=0), Limit(1000.0))
-        assert rank_gate.exit_code == 0
-        assert (
-            rank_gate.checks[-1].sentence
-            == "All recordings were read: 1 pair of processes compared."
-        )
-
     def test_a_pass_tells_the_case_that_shows_least(self):
         halves = {"a": 2.0, "b": 9.0, "c": 4.0}
         cases = {

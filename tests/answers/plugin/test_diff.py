@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-import timesink
 from cases import DATA_LOADER, OTHER, STEP, K, O, R, read
 from timesink.answers.plugin.distributed import diff, diff_node
 from timesink.answers.plugin.query import Query
@@ -106,20 +103,3 @@ def test_paths_that_lead_nowhere():
 def test_runs_without_calls():
     with pytest.raises(NotFoundError):
         diff(read(), read(), Query())
-
-
-def test_real_runs(shared_root: Path):
-    data = shared_root / "data/kineto"
-    left = timesink.open(data / "resnet50_num_workers_0/worker0.1623143089861.pt.trace.json.gz")
-    right = timesink.open(data / "resnet50_num_workers_4/worker0.1623212756351.pt.trace.json.gz")
-    answer = diff(left, right, Query())
-    durations = ("duration", "device_duration", "total_duration")
-    assert [answer["left"][key] for key in durations] == [793609, 216936, 633792]
-    assert (answer["right"]["duration"], answer["right"]["total_duration"]) == (497020, 236269)
-    # Every other section is the optimizer; data loaders of two classes meet inside the others.
-    names = [child["left"]["name"] for child in answer["children"]]
-    assert names == ["CompositeNodes", SGD] * 6
-    loading = answer["children"][0]["children"][1]
-    assert (loading["left"]["name"], loading["left"]["duration"]) == (DATA_LOADER, 68694)
-    assert loading["right"]["duration"] == 4331
-    json.dumps(answer, allow_nan=False)

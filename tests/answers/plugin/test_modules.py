@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import pytest
 
-import timesink
 from builders import Event, flow
 from cases import MAIN, MODULE, OTHER, PID, STEP, K, O, R, read
 from timesink.answers.plugin.operators import module_view, tree_view
@@ -156,13 +152,3 @@ def test_tree_with_the_backward_pass():
 def test_no_calls_were_recorded():
     with pytest.raises(NotFoundError, match="no calls"):
         tree_view(read(K("gemm", 0, 10)), Query())
-
-
-def test_real_recording(shared_root: Path):
-    trace = timesink.open(shared_root / "data/h200/traces/resnet50_train")
-    modules, tree = module_view(trace, Query()), tree_view(trace, Query())
-    assert [entry["name"] for entry in modules["data"]] == ["ResNet_0"]
-    assert json.loads(json.dumps(tree)) == tree
-    # Times are those of the file, to the nanosecond.
-    first = tree["children"][0]
-    assert first["end_time"] - first["start_time"] == pytest.approx(70636.641, abs=1e-3)

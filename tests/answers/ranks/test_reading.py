@@ -131,14 +131,6 @@ def test_equal_files_are_told_apart_by_their_place(run: Path, tmp_path: Path):
     assert all(str(copied) in rank.about.source for rank in ranks.ranks.values())
 
 
-def test_the_first_is_left_to_whoever_opens_it_anyway(run: Path):
-    engine = HereEngine()
-    first = timesink.open(rank_file(run, 0), cache=False)
-    ranks = ranks_in(run, engine, first=lambda: first)
-    assert "rank0" not in {item.worker for item in engine.items}
-    assert ranks.analysis.stragglers == ranks_in(run).analysis.stragglers
-
-
 # -- what is wrong with ranks ----------------------------------------------------------------------
 
 

@@ -6,7 +6,6 @@ import polars as pl
 import pytest
 
 from programs import ADD, ATTENTION, GEMM, NORM, batch, role
-from recorded_roles import recorded_roles
 from timesink.comparison.results import FAMILIES
 from timesink.comparison.steps.sides import match_functions
 from timesink.comparison.steps.verdict import family_rows
@@ -93,13 +92,3 @@ def test_levels_do_not_depend_on_the_direction(swap):
         GEMM: "family", NVJET: "family", ADD: "normalised", BF16_ADD: "normalised",
         NORM: "exact", "oncpu": "exact",
     }  # fmt: skip
-
-
-def test_slow_kernels_of_a_regression_stand_beside_those_they_belong_to(shared_root):
-    runs = [shared_root / "data/h200/faults" / name for name in ("normal", "fp32_regression")]
-    sides = [recorded_roles(run)[0].behaviour for run in runs]
-    gemm = family_rows(*sides).filter(family="gemm").row(0, named=True)
-    assert (gemm["calls_base"], gemm["calls_new"]) == (98.0, 100.0)
-    assert gemm["base_ns"] == pytest.approx(702_144, rel=1e-3)
-    assert gemm["new_ns"] == pytest.approx(6_038_571, rel=1e-3)
-    assert any("f32f32" in name for name in gemm["names_new"])

@@ -166,7 +166,7 @@ class TestSavings:
         assert not RULES & {finding.id for finding in proven_findings(trace, efficiency(trace))}
 
 
-@pytest.mark.parametrize("name", ["h200/traces/bert_train", "tracelens/mi300/timesformer.json.gz"])
+@pytest.mark.parametrize("name", ["h200/traces/bert_train"])
 def test_kernels_are_spoken_of_once_and_save_no_more_than_they_take(shared_root: Path, name: str):
     assert len(rules_for("efficiency")) == len(RULES) + 1
     trace = timesink.open(shared_root / "data" / name)

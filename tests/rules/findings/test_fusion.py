@@ -35,11 +35,6 @@ class TestAttention:
                 "24 attentions a step without a fused kernel",
                 "(4 x 16 x 512 x 512)",
             ),
-            (
-                "tracelens/h100/timesformer.json.gz",
-                "24 attentions a step",
-                "(up to 8 x 12 x 3137 x 3137)",
-            ),
             ("h200/traces/bert_train", "12 attentions a step", "(16 x 12 x 512 x 512)"),
         ],
     )

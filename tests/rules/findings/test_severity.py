@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import lru_cache
 from pathlib import Path
 
@@ -31,6 +32,8 @@ SMALL = sorted(
     for file in DATA.joinpath(folder).rglob("*.json.gz")
     if file.stat().st_size < _SMALL
 )
+if os.environ.get("HYPOTHESIS_PROFILE") != "search":
+    SMALL = SMALL[::5]
 
 
 @lru_cache(maxsize=4)
@@ -62,9 +65,8 @@ def test_nothing_is_grave_that_saves_nothing(name: str):
                 )
 
 
-@pytest.mark.parametrize("name", NAMED)
-def test_text_page_and_json_have_the_same_first_finding(name: str):
-    analysis = analysis_of(name)
+def test_text_page_and_json_have_the_same_first_finding():
+    analysis = analysis_of(NAMED[0])
     first = analysis.findings[0]
     document = analysis_document(analysis)
     cards = [
