@@ -81,6 +81,8 @@ def cost(program: str, *arguments: object, cache: Path) -> tuple[float, float, s
         "TIMESINK_CACHE_DIR": str(cache),
         PEAK_VARIABLE: str(peak_file),
     }
+    # As installed: modules are compiled once, not whenever they are loaded.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     process = subprocess.Popen(
         [sys.executable, "-c", NOTE_PEAK + program, *map(str, arguments)],
         env=environment,

@@ -50,6 +50,8 @@ def cost_of(program: str, path: Path, native: str) -> Cost:
     """What one process costs."""
     start, peak_file = time.perf_counter(), path.with_suffix(".peak")
     environment = {**os.environ, NATIVE_VARIABLE: native, PEAK_VARIABLE: str(peak_file)}
+    # As installed: modules are compiled once, not whenever they are loaded.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     process = subprocess.Popen(
         [sys.executable, "-c", NOTE_PEAK + program, str(path)], env=environment
     )
