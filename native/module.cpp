@@ -18,6 +18,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "graph_marks.hpp"
 #include "nesting.hpp"
 #include "replay.hpp"
 #include "scanner.hpp"
