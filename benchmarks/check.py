@@ -76,6 +76,8 @@ print(json.dumps({"replay ms": mean_s(lambda: play(graph), 10), "window ms": mea
 def cost(program: str, *arguments: object, cache: Path) -> tuple[float, float, str]:
     """CPU seconds and peak memory in MB of one run of a program, and what it prints."""
     environment = {**os.environ, "TIMESINK_CACHE_DIR": str(cache)}
+    # As installed: modules are compiled once, not whenever they are loaded.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     process = subprocess.Popen(
         [sys.executable, "-c", program, *map(str, arguments)],
         env=environment,

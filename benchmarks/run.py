@@ -111,6 +111,8 @@ HEADER = [
 
 def measure(program: str, path: Path, environment: dict[str, str]) -> Run:
     """One run of a program in a process of its own, with the memory of its whole family."""
+    # As installed: modules are compiled once, not whenever they are loaded.
+    environment = {k: v for k, v in environment.items() if k != "PYTHONDONTWRITEBYTECODE"}
     start = time.perf_counter()
     process = subprocess.Popen([sys.executable, "-c", program, str(path)], env=environment)
     peak = 0

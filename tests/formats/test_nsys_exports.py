@@ -29,6 +29,9 @@ EXPORT = {
 MUTANTS = 10
 
 
+PLACE_OF_CALL = {key: CALL[key] for key in ("globalTid", "correlationId", "nameId")}
+
+
 def to_parquet(export: Path, folder: Path) -> Path:
     """Each table of an export as a file, as `nsys export --type parquetdir` has them."""
     folder.mkdir()
@@ -97,6 +100,21 @@ def test_damaged_folders_are_read_or_refused(tmp_path, seed):
     file = files[seed % len(files)]
     file.write_bytes(damage(file.read_bytes(), f"parquet {seed}", first=4))
     read_or_refused(folder / "StringIds.parquet")
+
+
+def test_pages_that_lead_in_a_circle_are_refused(tmp_path):
+    rows = [{"start": n, "end": n + 1, **PLACE_OF_CALL} for n in range(3000)]
+    file = write_export(tmp_path / "run.sqlite", {**EXPORT, "CUPTI_ACTIVITY_KIND_RUNTIME": rows})
+    content = bytearray(file.read_bytes())
+    size = int.from_bytes(content[16:18], "big")
+    pages = [p for p in range(0, len(content), size) if content[p] == 0x05]  # inner, of a table
+    page = max(pages, key=lambda p: int.from_bytes(content[p + 3 : p + 5], "big"))
+    cells = [int.from_bytes(content[page + 12 + 2 * k :][:2], "big") for k in range(8)]
+    for cell in cells[1:]:  # all children are the first one
+        content[page + cell : page + cell + 4] = content[page + cells[0] : page + cells[0] + 4]
+    file.write_bytes(content)
+    trace = read_or_refused(file)
+    assert trace is None or trace.host.height <= 4000
 
 
 @pytest.fixture

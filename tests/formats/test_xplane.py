@@ -146,3 +146,12 @@ def test_damaged_profiles_are_read_or_refused(tmp_path, seed):
     trace = read_or_refused(path)
     clean = read(tmp_path, content, "clean.xplane.pb")
     assert trace is None or trace.metadata.events >= clean.metadata.events or trace.health
+
+
+def test_calls_of_the_host_without_a_name_have_a_kind(tmp_path):
+    content = tpu_profile(with_host=True)
+    path = tmp_path / "run.xplane.pb"
+    for seed in range(40, 60, 2):
+        path.write_bytes(damage(content, f"xplane 0 {seed}", first=4))
+        trace = read_or_refused(path)
+        assert trace is None or not trace.host["kind"].null_count()

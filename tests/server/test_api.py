@@ -19,6 +19,8 @@ import timesink
 from ab_runs import Bench, planned_runs
 from asking import Browser
 from builders import kineto, launch, operator, training_trace, write
+from collective_logs import entry, write_dumps
+from memory_snapshots import train, write_snapshot
 from timesink.comparison.gate.history_rows import add_runs
 from timesink.formats.read_options import Progress
 from timesink.recorder.folder import RecordingFolder
@@ -315,3 +317,25 @@ def test_histories_of_the_store_below_or_beside_have_a_page(tmp_path: Path):
     assert beside.get("api/history", name="main")["headline"].startswith("@main has 1 row")
     add_runs("own", [timesink.sample_runs()[0]], served / ".timesink" / "baselines", commit="0123")
     assert Browser.of(served).get("api/runs")["histories"] == ["own"]
+
+
+# -- what has no timeline --------------------------------------------------------------------------
+
+
+def test_snapshots_and_logs_are_runs(tmp_path: Path):
+    for name, steps in (("small", 2), ("large", 4)):
+        (tmp_path / name).mkdir()
+        write_snapshot(tmp_path / name / "memory.pickle", train(3, batch=steps).snapshot())
+    calls = {rank: [entry(rank, number) for number in range(20)] for rank in range(2)}
+    write_dumps(tmp_path / "logs", calls, 2)
+    browser = Browser.of(tmp_path)
+    workers = {run["name"]: run["workers"][0]["name"] for run in browser.get("api/runs")["runs"]}
+    assert list(workers) == ["large", "logs", "small"]
+    asked = {"run": "logs", "worker": workers["logs"], "span": "default", "page": "distributed"}
+    sections = browser.get("api/document", **asked)["sections"]
+    assert "collective-log-ranks" in {section["id"] for section in sections}
+    compared = browser.get("api/compare", base="small", new="large")
+    assert compared["headline"].startswith("Peak memory on GPU0: ")
+    # A folder with a link that leads out is not read.
+    (tmp_path / "logs" / "nccl_trace_rank_9").symlink_to("/etc/hostname")
+    assert "logs" not in {run["name"] for run in Browser.of(tmp_path).get("api/runs")["runs"]}

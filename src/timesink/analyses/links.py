@@ -215,7 +215,14 @@ def _around(
 
 
 def first_with_id(wanted: Ints, external: Ints) -> Nodes:
-    """The place of the first that has each wanted id; -1 without one."""
+    """The place of the first that has each wanted id; -1 without one.
+
+    >>> ids = np.array([5, 3, 3])
+    >>> first_with_id(np.array([3, 4]), ids), first_with_id(np.array([3]), ids[:0])
+    (array([ 1, -1]), array([-1]))
+    """
+    if not len(external):
+        return np.full(len(wanted), -1)
     order = np.argsort(external, kind="stable")
     place = np.minimum(np.searchsorted(external[order], wanted), len(order) - 1)
     candidates = order[place]

@@ -179,9 +179,10 @@ _HostStep: TypeAlias = tuple[str, int, int]
 def _marked_steps(trace: Trace) -> list[_HostStep]:
     """Marks in the order of their starts; those of one number that overlap are one step.
 
-    Several processes in one recording mark the same steps, each for itself.
+    Several processes in one recording mark the same steps, each for itself.  The names of marks may
+    be lost.
     """
-    marks = trace.steps.select(step_names().alias("name"), "ts_ns", "dur_ns")
+    marks = trace.steps.select(step_names().fill_null("?").alias("name"), "ts_ns", "dur_ns")
     steps: list[_HostStep] = []
     latest: dict[str, int] = {}
     for name, start, length in sorted(marks.iter_rows(), key=lambda mark: mark[1]):

@@ -18,6 +18,7 @@ import polars as pl
 from timesink.errors import OutputError, UnreadableError
 from timesink.formats.csv_text import count_foreign_lines, header_of, microseconds_as_ns, texts_of
 from timesink.formats.finish import conform, finish_trace
+from timesink.formats.parquet_errors import PARQUET_ERRORS
 from timesink.formats.read_options import ReadOptions
 from timesink.formats.source_file import SourceFile
 from timesink.formats.written_files import written_aside
@@ -298,7 +299,7 @@ def _of_parquet(
     """The table of a Parquet file, and what of it could not be used."""
     try:
         rows = pl.read_parquet(io.BytesIO(content))
-    except (pl.exceptions.PolarsError, OSError) as error:
+    except PARQUET_ERRORS as error:
         reason = str(error).strip().partition("\n")[0]
         hint = "copy the file again, or write it again"
         raise UnreadableError.damaged(path, reason, hint) from None

@@ -12,6 +12,7 @@ import polars as pl
 
 from timesink.errors import UnreadableError
 from timesink.formats.csv_text import header_of, texts_of
+from timesink.formats.parquet_errors import PARQUET_ERRORS
 from timesink.formats.source_file import Damage, open_source
 
 DURATION, JOB, START = "duration_us", "job_name", "start_ts"
@@ -52,7 +53,7 @@ def _texts(path: str) -> pl.DataFrame:
     if begins == _PARQUET:
         try:
             return pl.read_parquet(file, glob=False)
-        except (pl.exceptions.PolarsError, OSError) as error:
+        except PARQUET_ERRORS as error:
             why = str(error).splitlines()[0]
             raise UnreadableError.damaged(path, why, "write the table again") from None
     content = _unpack(file)

@@ -14,6 +14,7 @@ from typing import Protocol
 import polars as pl
 
 from timesink.errors import UnreadableError
+from timesink.formats.parquet_errors import PARQUET_ERRORS
 from timesink.model.health import HealthEntry
 
 _VERSIONED = re.compile(r"(?P<name>.+)_V(?P<version>\d{1,4})", re.IGNORECASE)
@@ -85,7 +86,7 @@ class ParquetTables:
             try:
                 frame = pl.scan_parquet(file)
                 columns[table] = tuple(frame.collect_schema().names())
-            except (pl.exceptions.PolarsError, OSError) as error:
+            except PARQUET_ERRORS as error:
                 reason = " ".join(str(error).split())[:100]
                 health.append(HealthEntry("lost_table", 1, f"{file.name}: {reason}"))
                 continue
@@ -105,14 +106,17 @@ class ParquetTables:
                 else pl.lit(None, dtype=dtype).alias(name)
                 for name, dtype in schema.items()
             ).collect(engine="in-memory")
-        except (pl.exceptions.PolarsError, OSError) as error:
+        except PARQUET_ERRORS as error:
             reason = " ".join(str(error).split())[:100]
             self._health.append(HealthEntry("lost_table", 1, f"{table}{_ENDING}: {reason}"))
             return pl.DataFrame(schema=dict(schema))
 
     def count(self, table: str) -> int:
         """How many rows a table has."""
-        return int(self._files[table].select(pl.len()).collect().item())
+        try:
+            return int(self._files[table].select(pl.len()).collect().item())
+        except PARQUET_ERRORS:
+            return 0  # reading its rows says so
 
     def pairs(self, table: str) -> dict[str, str]:
         """A table of `name` and `value`; empty where there is none."""

@@ -68,9 +68,12 @@ class Database(msgspec.Struct, frozen=True):
         query = f"SELECT max(rowid), {joined} FROM ({some})"  # noqa: S608
         last = -(2**63)
         while True:
+            before = last
             last, *texts = self.connection.execute(query, (last, ROWS_AT_ONCE)).fetchone()
             if last is None:
                 return
+            if not isinstance(last, int) or last <= before:
+                raise sqlite3.DataError("its pages lead in a circle")
             columns = {
                 name: pl.Series([text]).str.split(_SEPARATOR).explode()
                 for name, text in zip(schema, texts, strict=True)
@@ -101,12 +104,29 @@ def open_database(
         try:
             with closing(sqlite3.connect(address, uri=True)) as connection:
                 connection.text_factory = lambda text: text.decode("utf-8", "replace")
+                _limit_work(connection, path)
                 _check_length(connection, path)
                 yield Database(connection, _columns_of(connection))
         # A damaged schema is quoted in SQLite's message, as bytes that may be no text.
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             reason = "; ".join([" ".join(str(error).split()), *damage])
             raise UnreadableError.damaged(source.path, reason, hint) from None
+
+
+def _limit_work(connection: sqlite3.Connection, path: Path) -> None:
+    """End a query of a file whose pages lead in a circle: SQLite itself would follow them."""
+    left = (_STEPS + _STEPS_PER_BYTE * path.stat().st_size) // _STEPS_AT_ONCE
+
+    def is_over() -> bool:
+        nonlocal left
+        left -= 1
+        return left < 0
+
+    connection.set_progress_handler(is_over, _STEPS_AT_ONCE)
+
+
+_STEPS, _STEPS_PER_BYTE, _STEPS_AT_ONCE = 200_000_000, 500, 1_000_000
+"""Instructions of SQLite: a value takes some dozens, and some bytes of a file."""
 
 
 def _check_length(connection: sqlite3.Connection, path: Path) -> None:

@@ -496,7 +496,7 @@ def _host_rows(events: pl.DataFrame, lookup: _EventValues, pid: str) -> pl.DataF
         lookup.column(events, "correlation_id").alias("correlation"),
         lookup.column(events, "step_num").alias("step"),
         lookup.column(events, "hlo_op", "text").alias("operator"),
-        kind=_map_texts(names, _host_kind),
+        kind=_map_texts(names.fill_null(""), _host_kind),
         name=_map_texts(names, _host_name),
         pid=pl.lit(pid),
         category=pl.lit("host"),

@@ -66,10 +66,15 @@ def comparison(desk: RequestContext, query: Query) -> Encoded:
     def make(report: Report) -> Any:
         from timesink.answers.comparison.document import comparison_document  # noqa: PLC0415 - start-up time
         from timesink.answers.comparison.report import compare  # noqa: PLC0415
+        from timesink.answers.comparison.untimed import untimed_document  # noqa: PLC0415
 
         both = " and ".join(run.name for run in sides)
         for run in sides:
             run.inside.check_below(run.folder)
+        folders = [run.folder for run in sides]
+        without_timeline = untimed_document(folders, cache=desk.library.cache)
+        if without_timeline is not None:
+            return without_timeline
         result = compare(
             *(run.folder for run in sides),
             marker=marker,

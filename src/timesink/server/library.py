@@ -146,7 +146,11 @@ def _key(recording: Recording) -> Hashable:
     """Which content a recording has, as far as the file system tells."""
     beside: list[Path] = []
     with suppress(OSError):
-        beside = sidecars_of(recording.path).files
+        # Logs of collectives are a folder, whose files grow.
+        is_folder = recording.path.is_dir()
+        beside = (
+            sorted(recording.path.iterdir()) if is_folder else sidecars_of(recording.path).files
+        )
     named = (recording.path, recording.worker, recording.span)
     return (*named, _state(recording.path), *((file.name, _state(file)) for file in beside))
 
@@ -347,6 +351,8 @@ class RunLibrary:
             from timesink.runtime.engine import LocalEngine  # noqa: PLC0415 - loads what it needs
 
             job_report.start(f"reading {count_noun(len(recordings), 'ranks')}")
+            # A bar with a count from the beginning: the first rank takes longest.
+            _RanksTold(job_report)(0, len(recordings))
             ranks = read_ranks(
                 recordings,
                 engine=self._engine or LocalEngine(self.jobs),

@@ -14,6 +14,7 @@ from typing import TypeAlias
 import msgspec
 
 from timesink.errors import NotFoundError, TimesinkError, UnreadableError
+from timesink.formats.collective_logs.signatures import is_log_folder
 from timesink.formats.file_names import (
     folder_of,
     is_named_as_table,
@@ -34,7 +35,7 @@ from timesink.sources.discovery import (
     told_runs,
 )
 from timesink.sources.recordings import Recording
-from timesink.sources.sidecars import TRACE_ENDINGS, run_file_in
+from timesink.sources.sidecars import SNAPSHOT_ENDINGS, TRACE_ENDINGS, run_file_in
 from timesink.sources.watch_folder import INCIDENTS, WATCH_FILE, is_watch
 
 
@@ -285,7 +286,7 @@ def _join_ranks(folder: Path, runs: list[ServedRun], root: Path) -> Iterator[Ser
 
 _TABLE_ENDINGS = (".csv", ".csv.gz", ".parquet")
 _COUNTER_ENDINGS = (".csv", ".csv.gz", ".ncu-rep")
-_ENDINGS = tuple({*TRACE_ENDINGS, *_TABLE_ENDINGS, *_COUNTER_ENDINGS})
+_ENDINGS = tuple({*TRACE_ENDINGS, *_TABLE_ENDINGS, *_COUNTER_ENDINGS, *SNAPSHOT_ENDINGS})
 
 
 class Scan(msgspec.Struct):
@@ -296,6 +297,8 @@ class Scan(msgspec.Struct):
     """What the names of its runs begin with."""
     _runs_by_folder: dict[Path, ServedRun] = msgspec.field(default_factory=dict)
     _watched: frozenset[Path] = frozenset()
+    _logs: dict[Path, tuple[tuple[str, int, int], bool]] = msgspec.field(default_factory=dict)
+    """Of folders without a trace: whether they held logs of collectives, as they were then."""
 
     def runs(self) -> dict[str, ServedRun]:
         """Every run at or below the folder, by name."""
@@ -395,10 +398,35 @@ class Scan(msgspec.Struct):
         if run is None or run.files != files:
             name = safe_text(folder.relative_to(self.inside.root).as_posix())
             run = _looked_into(ServedRun(name, folder, self.inside, files=files))
+        if not run.recordings and not run.tables and not run.counters:
+            run = self._with_logs(run)
         recorder = (
             RecordingFolder(folder).recorder() if (folder / CONTROL_FOLDER).is_dir() else None
         )
         return replace(run, recorded_now=recorder is not None)
+
+    def _with_logs(self, run: ServedRun) -> ServedRun:
+        """The run, which is one recording where its folder holds logs of collectives."""
+        state: tuple[str, int, int] = ("", 0, 0)
+        with suppress(OSError):
+            stats = [file.stat() for file in run.folder.iterdir() if file.is_file()]
+            state = (
+                "",
+                sum(s.st_size for s in stats),
+                max((s.st_mtime_ns for s in stats), default=0),
+            )
+        known = self._logs.get(run.folder)
+        if known is None or known[0] != state:
+            is_log = state[1] > 0 and is_log_folder(run.folder) and self._reaches(run.folder)
+            known = self._logs[run.folder] = state, is_log
+        if not known[1]:
+            return run
+        recording = Recording(run.folder, safe_text(run.folder.name))
+        return replace(run, recordings=(recording,), files=(*run.files, state))
+
+    def _reaches(self, folder: Path) -> bool:
+        """Whether all files of a folder may be reached: they are read together."""
+        return all(self.inside.holds(file) for file in folder.iterdir() if file.is_symlink())
 
 
 def _own_name(root: Path) -> str:

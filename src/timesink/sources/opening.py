@@ -157,6 +157,8 @@ def open_recording(
     A trace that had to be read is kept in the store: before this returns, or `in_background`.
     One that is not to be kept may be read in `brief`, see `ReadOptions`.
     """
+    if recording.remote is None and recording.path.is_dir():
+        return _as_recorded(_read_folder(recording.path), recording)
     if store is None:
         with on_this_machine(recording, progress) as path:
             how = ReadOptions(jobs, progress, brief=brief)

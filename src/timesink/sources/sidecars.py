@@ -121,6 +121,10 @@ def is_named_as_event_table(name: str) -> bool:
     return _EVENT_TABLE.search(name) is not None
 
 
+SNAPSHOT_ENDINGS = (".pickle", ".pkl", ".pickle.gz", ".pkl.gz", ".pickle.zip", ".pkl.zip")
+"""Of memory snapshots."""
+
+
 def is_named_as_snapshot(name: str) -> bool:
     """Whether a name is one that memory snapshots have."""
     return _PACKED.sub("", name.lower()).endswith((".pickle", ".pkl"))
