@@ -129,7 +129,7 @@ class GraphCaptures:
             self._remark("a graph was captured unseen: another one was being captured")
             return
         if torch.autograd._profiler_enabled():
-            self._remark("a graph was captured unseen: a profiler of the program was running")
+            self._remark("a graph was captured unseen: a profiler was running")
             return
         if not self._may_spend(MAX_SHARE):
             self._remark(
