@@ -2,8 +2,6 @@
 
 #pragma once
 
-#include <unordered_map>
-
 #include "snapshot.hpp"
 
 namespace {
@@ -69,11 +67,14 @@ PyObject* snapshot_feed(PyObject*, PyObject* args) {
 // Plain values as objects of Python: each list and dictionary once, stacks as their numbers.
 class Objects {
  public:
-  explicit Objects(SnapshotReader& reader) : reader_(reader), texts_(reader.texts.words().size()) {}
+  explicit Objects(SnapshotReader& reader)
+      : reader_(reader),
+        texts_(reader.texts.words().size()),
+        lists_(reader.lists.size()),
+        dicts_(reader.dicts.size()) {}
   ~Objects() {
-    for (PyObject* text : texts_) Py_XDECREF(text);
-    for (auto* known : {&lists_, &dicts_}) {
-      for (auto& entry : *known) Py_DECREF(entry.second);
+    for (auto* known : {&texts_, &lists_, &dicts_}) {
+      for (PyObject* object : *known) Py_XDECREF(object);
     }
   }
 
@@ -121,21 +122,18 @@ class Objects {
   }
 
  private:
-  using Known = std::unordered_map<uint64_t, PyObject*>;
-
   static PyObject* again(PyObject* object) {
     Py_INCREF(object);
     return object;
   }
 
   PyObject* list(uint64_t place, int level) {
-    const auto known = lists_.find(place);
-    if (known != lists_.end()) return again(known->second);
+    if (lists_[place] != nullptr) return again(lists_[place]);
     if (reader_.lists[place].events != kNothing) throw Refused();
     if (reader_.lists[place].stack != kNothing) throw Refused();  // its frames are gone
     PyObject* result = PyList_New(0);
     if (result == nullptr) return nullptr;
-    lists_.emplace(place, result);
+    lists_[place] = result;
     for (const Plain& item : reader_.lists[place].items) {
       if (!give(result, object(item, level + 1))) return nullptr;
     }
@@ -143,12 +141,11 @@ class Objects {
   }
 
   PyObject* dictionary(uint64_t place, int level) {
-    const auto known = dicts_.find(place);
-    if (known != dicts_.end()) return again(known->second);
+    if (dicts_[place] != nullptr) return again(dicts_[place]);
     if (reader_.dicts[place].is_taken) throw Refused();
     PyObject* result = PyDict_New();
     if (result == nullptr) return nullptr;
-    dicts_.emplace(place, result);
+    dicts_[place] = result;
     for (const auto& item : reader_.dicts[place].items) {
       if (!reader_.is_plain && level == 0 && item.first == kWordTraces) continue;
       PyObject* key = text(item.first);
@@ -194,8 +191,7 @@ class Objects {
   }
 
   SnapshotReader& reader_;
-  std::vector<PyObject*> texts_;
-  Known lists_, dicts_;
+  std::vector<PyObject*> texts_, lists_, dicts_;
 };
 
 // The lists of events of each device: numbers of columns, -1 for an empty list.
