@@ -2,6 +2,8 @@
 
 #pragma once
 
+#include <unordered_map>
+
 #include "snapshot.hpp"
 
 namespace {
@@ -64,17 +66,15 @@ PyObject* snapshot_feed(PyObject*, PyObject* args) {
   return PyBool_FromLong(is_done);
 }
 
-// Plain values as objects of Python: each list and dictionary once, stacks as their numbers.
+// Plain values as objects of Python: each list, dictionary and tuple once, stacks as their numbers.
+// Once, because a few bytes that refer to one value twice, level by level, stand for billions.
 class Objects {
  public:
-  explicit Objects(SnapshotReader& reader)
-      : reader_(reader),
-        texts_(reader.texts.words().size()),
-        lists_(reader.lists.size()),
-        dicts_(reader.dicts.size()) {}
+  explicit Objects(SnapshotReader& reader) : reader_(reader), texts_(reader.texts.words().size()) {}
   ~Objects() {
-    for (auto* known : {&texts_, &lists_, &dicts_}) {
-      for (PyObject* object : *known) Py_XDECREF(object);
+    for (PyObject* text : texts_) Py_XDECREF(text);
+    for (auto* objects : {&lists_, &dicts_, &tuples_}) {
+      for (auto& entry : *objects) Py_DECREF(entry.second);
     }
   }
 
@@ -122,30 +122,37 @@ class Objects {
   }
 
  private:
+  using ObjectOfPlace = std::unordered_map<uint64_t, PyObject*>;
+
   static PyObject* again(PyObject* object) {
     Py_INCREF(object);
     return object;
   }
 
   PyObject* list(uint64_t place, int level) {
-    if (lists_[place] != nullptr) return again(lists_[place]);
+    const auto known = lists_.find(place);
+    if (known != lists_.end()) return again(known->second);
     if (reader_.lists[place].events != kNothing) throw Refused();
     if (reader_.lists[place].stack != kNothing) throw Refused();  // its frames are gone
     PyObject* result = PyList_New(0);
     if (result == nullptr) return nullptr;
-    lists_[place] = result;
-    for (const Plain& item : reader_.lists[place].items) {
+    lists_.emplace(place, result);
+    // By number: an item may name this very list as its frames, whose items are gone then.
+    for (size_t i = 0; i < reader_.lists[place].items.size(); ++i) {
+      const Plain item = reader_.lists[place].items[i];
       if (!give(result, object(item, level + 1))) return nullptr;
+      if (reader_.lists[place].stack != kNothing) throw Refused();
     }
     return again(result);
   }
 
   PyObject* dictionary(uint64_t place, int level) {
-    if (dicts_[place] != nullptr) return again(dicts_[place]);
+    const auto known = dicts_.find(place);
+    if (known != dicts_.end()) return again(known->second);
     if (reader_.dicts[place].is_taken) throw Refused();
     PyObject* result = PyDict_New();
     if (result == nullptr) return nullptr;
-    dicts_[place] = result;
+    dicts_.emplace(place, result);
     for (const auto& item : reader_.dicts[place].items) {
       if (!reader_.is_plain && level == 0 && item.first == kWordTraces) continue;
       PyObject* key = text(item.first);
@@ -171,6 +178,8 @@ class Objects {
   }
 
   PyObject* tuple(uint64_t place, int level) {
+    const auto known = tuples_.find(place);
+    if (known != tuples_.end()) return again(known->second);
     const std::vector<Plain>& items = reader_.tuples[place];
     PyObject* result = PyTuple_New(static_cast<Py_ssize_t>(items.size()));
     if (result == nullptr) return nullptr;
@@ -187,11 +196,14 @@ class Objects {
         return nullptr;
       }
     }
-    return result;
+    // One that holds itself, through a list, is here already.
+    if (!tuples_.emplace(place, result).second) return result;
+    return again(result);
   }
 
   SnapshotReader& reader_;
-  std::vector<PyObject*> texts_, lists_, dicts_;
+  std::vector<PyObject*> texts_;
+  ObjectOfPlace lists_, dicts_, tuples_;
 };
 
 // The lists of events of each device: numbers of columns, -1 for an empty list.
