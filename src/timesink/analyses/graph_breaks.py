@@ -75,7 +75,7 @@ def graph_breaks(trace: Trace) -> tuple[BreakCost, ...]:
 def _of_python_functions(trace: Trace) -> Iterator[GraphBreak]:
     breaks: dict[str, GraphBreak] = {}
     for name in filter(None, host_names(trace).texts):
-        match = _RESUMED_FUNCTION.match(name)
+        match = _RESUMED_FUNCTION.match(name) if RESUMED in name else None
         if match is not None:
             place = f"{match['file']}:{match['line']}"
             found = breaks.get(place, GraphBreak("", place, function=match["function"], times=0))

@@ -24,7 +24,7 @@ from timesink.formats.collective_logs.rows import (
 )
 from timesink.formats.collective_logs.signatures import is_flight_recorder
 from timesink.formats.memory_snapshot.collection import StackTable
-from timesink.formats.plain_pickle import is_pickle, load_plain
+from timesink.formats.plain_pickle import brief_repr, is_pickle, load_plain, plain_text
 from timesink.formats.read_options import ReadOptions
 from timesink.formats.source_file import SourceFile
 from timesink.model.element_types import type_by_spelling
@@ -114,7 +114,7 @@ def _columns(
             or "profiling_name" not in e
             or not isinstance(e["profiling_name"], str)
         )
-        losses.add("not_an_event", _brief(odd), len(entries) - len(calls))
+        losses.add("not_an_event", brief_repr(odd), len(entries) - len(calls))
 
     def values(key: str) -> list[Any]:
         return [call.get(key) for call in calls]
@@ -168,11 +168,6 @@ def _columns(
         "call_stack": [stacks.texts[number] or None for number in stack_numbers],
         "thread": [short_text(name) for name in values("thread_name")],
     }
-
-
-def _brief(value: Any) -> str:
-    """What an entry is; its text may be as deep as it likes."""
-    return repr(value)[:80] if not isinstance(value, dict | list | tuple) else type(value).__name__
 
 
 def _numbers(values: list[Any]) -> list[int | None]:
@@ -248,7 +243,7 @@ def _states(
     for call, alone, sequence in zip(calls, is_p2p, sequences, strict=True):
         state = call.get("state")
         if not isinstance(state, str) or state not in _STATES:
-            losses.add("bad_value", f"a state {_brief(state)}")
+            losses.add("bad_value", f"a state {brief_repr(state)}")
             state = SCHEDULED
         if state != COMPLETED and not alone and call.get("retired") is not True:
             group = call.get("pg_id")
@@ -310,7 +305,8 @@ def _bytes(sizes: Any, types: Any) -> int | None:
         numbers = [whole_number(n) for n in shape] if isinstance(shape, list | tuple) else [None]
         if known is None or any(number is None or number < 0 for number in numbers):
             return None
-        total += known.bytes * prod(number or 0 for number in numbers)
+        # Of real numbers: products of whole ones have no bound.
+        total += prod((float(number or 0) for number in numbers), start=known.bytes)
     return int(total) if total < 2**60 else None
 
 
@@ -319,7 +315,7 @@ def _sizes_text(sizes: Any) -> str | None:
     if not isinstance(sizes, list | tuple):
         return None
     shapes = [
-        "x".join(str(number) for number in shape[:16])
+        "x".join(plain_text(number)[:20] for number in shape[:16])
         for shape in sizes[:16]
         if isinstance(shape, list | tuple)
     ]
