@@ -10,8 +10,8 @@ from timesink.model.trace import Trace
 
 _MAX_SOURCES = 2
 HOW_TO_NAME = (
-    "timesink record notes captures; or name them with --capture, or an eager run of the program with "
-    "--names-from"
+    "timesink record notes captures; or name them with --capture, or an eager run of the program "
+    "with --names-from"
 )
 
 
