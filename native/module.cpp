@@ -638,21 +638,34 @@ namespace {
 
 // ---- the module ----------------------------------------------------------------------------------
 
+// A function as Python may call it: what is thrown in it becomes an error of Python.
+template <PyCFunction function>
+PyObject* guarded(PyObject* self, PyObject* args) {
+  try {
+    return function(self, args);
+  } catch (const std::bad_alloc&) {
+    return PyErr_NoMemory();
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+    return nullptr;
+  }
+}
+
 PyMethodDef methods[] = {
-    {"make", make, METH_VARARGS, "A scanner for groups of events, their arguments and places."},
-    {"scan", scan, METH_VARARGS, "Columns of a piece of the event list; None where it is unusual."},
-    {"end_run", end_run, METH_VARARGS, "Columns of the pieces since the last run ended."},
-    {"intern", intern, METH_VARARGS, "Codes of texts in a vocabulary."},
-    {"words", words, METH_VARARGS, "The words of a vocabulary from a code on."},
-    {"play", play, METH_VARARGS, "When each node of a graph comes."},
-    {"path", path, METH_VARARGS, "Which nodes decided when one came."},
-    {"work", work, METH_VARARGS, "What the threads of a graph had worked so far, by point."},
-    {"nest", nest, METH_VARARGS, "How calls lie in one another, thread by thread."},
-    {"snapshot_reader", snapshot_reader, METH_VARARGS, "A reader of one memory snapshot."},
-    {"snapshot_feed", snapshot_feed, METH_VARARGS, "Go on with further bytes; whether it ended."},
-    {"plain_result", plain_result, METH_VARARGS, "The value of a pickle of plain values."},
-    {"snapshot_result", snapshot_result, METH_VARARGS, "What a snapshot holds, as columns."},
-    {"crossed", crossed, METH_VARARGS, "Which intervals of a lane another one crosses."},
+    {"make", guarded<make>, METH_VARARGS, "A scanner for groups of events, their arguments and places."},
+    {"scan", guarded<scan>, METH_VARARGS, "Columns of a piece of the event list; None where it is unusual."},
+    {"end_run", guarded<end_run>, METH_VARARGS, "Columns of the pieces since the last run ended."},
+    {"intern", guarded<intern>, METH_VARARGS, "Codes of texts in a vocabulary."},
+    {"words", guarded<words>, METH_VARARGS, "The words of a vocabulary from a code on."},
+    {"play", guarded<play>, METH_VARARGS, "When each node of a graph comes."},
+    {"path", guarded<path>, METH_VARARGS, "Which nodes decided when one came."},
+    {"work", guarded<work>, METH_VARARGS, "What the threads of a graph had worked so far, by point."},
+    {"nest", guarded<nest>, METH_VARARGS, "How calls lie in one another, thread by thread."},
+    {"snapshot_reader", guarded<snapshot_reader>, METH_VARARGS, "A reader of one memory snapshot."},
+    {"snapshot_feed", guarded<snapshot_feed>, METH_VARARGS, "Go on with further bytes; whether it ended."},
+    {"plain_result", guarded<plain_result>, METH_VARARGS, "The value of a pickle of plain values."},
+    {"snapshot_result", guarded<snapshot_result>, METH_VARARGS, "What a snapshot holds, as columns."},
+    {"crossed", guarded<crossed>, METH_VARARGS, "Which intervals of a lane another one crosses."},
     {nullptr, nullptr, 0, nullptr},
 };
 
