@@ -120,10 +120,11 @@ inline void begin_range(const char* text) noexcept {
     Open& open = open_ranges(capture);
     const bool matters =
         this_thread() == state().thread || std::strstr(text, kOperator) != nullptr;
-    open.noted.push_back(matters);
+    open.noted.push_back(false);
     if (matters) add(text, true);
+    open.noted.back() = matters;
   } catch (...) {
-    // The program goes on; what is missing is seen by ranges that do not end.
+    // The program goes on; a range whose begin is missing has no end either.
   }
 }
 

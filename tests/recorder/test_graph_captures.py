@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import json
+import os
 import struct
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,9 +16,10 @@ import pytest
 from timesink.formats.graph_captures import read_captures
 from timesink.model.captures import Capture
 from timesink.model.graph_facts import CaptureFailure
+from timesink.recorder.agent import graph_captures
 from timesink.recorder.agent.driver_graphs import DriverGraphs
-from timesink.recorder.agent.graph_captures import INJECTION, _marks_library
-from timesink.recorder.folder import CAPTURES_NOTED, ProcessNotes
+from timesink.recorder.agent.graph_captures import INJECTION, GraphCaptures, _marks_library
+from timesink.recorder.folder import CAPTURES_NOTED, Notebook, ProcessNotes, read_notes
 from timesink.recorder.graph_captures import collect_captures
 
 Mark = tuple[int, int, str | None]
@@ -182,7 +185,8 @@ def test_marks_say_how_far_the_graph_is(marks: Any):
     marks.timesink_range_pop()
 
 
-def test_nvtx_is_given_the_functions(marks: Any):
+def _take_ranges(library: Any) -> list[int]:
+    """As NVTX does when the first range begins; the places of the functions it is given."""
     slots = (ctypes.c_void_p * 12)()
     table = (ctypes.c_void_p * 12)(
         *(ctypes.addressof(slots) + 8 * number for number in range(len(slots)))
@@ -198,10 +202,168 @@ def test_nvtx_is_given_the_functions(marks: Any):
     export = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_uint32)(
         lambda _table: ctypes.addressof(callbacks)
     )
-    assert marks.InitializeInjectionNvtx2(export) == 1
-    assert [number for number, slot in enumerate(slots) if slot] == [9, 11]
+    assert library.InitializeInjectionNvtx2(export) == 1
+    return [number for number, slot in enumerate(slots) if slot]
+
+
+def test_nvtx_is_given_the_functions(marks: Any):
+    assert _take_ranges(marks) == [9, 11]
 
 
 def test_another_tool_keeps_its_ranges(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv(INJECTION, "/of/another/tool.so")
     assert _marks_library() is None
+
+
+# The agent, in a program whose graphs and operators are made up.
+
+
+class Layer:
+    """A module, as far as the agent looks."""
+
+    def _call_impl(self, value: int, **_options: int) -> int:
+        return self.forward(value)
+
+    def __call__(self, value: int) -> int:
+        return self._call_impl(value)
+
+    def forward(self, value: int) -> int:
+        return value
+
+    def parameters(self) -> list[Any]:
+        return []
+
+    def named_modules(self) -> list[tuple[str, Any]]:
+        return [("", self)]
+
+
+class Program:
+    """Captures graphs through a stand-in for torch, whose operators make nodes."""
+
+    def __init__(self, marks: Any, driver: FakeDriver) -> None:
+        self.driver, self.marks = driver, marks
+        self.has_profiler = False
+
+        class Graph:
+            def capture_begin(self) -> None:
+                driver.nodes = 0
+
+            def capture_end(self) -> None:
+                if not driver.is_active:
+                    msg = "operation not permitted when stream is capturing"
+                    raise RuntimeError(msg)
+
+        class Range:
+            def __init__(self, name: str) -> None:
+                self.name = name
+
+            def __enter__(self) -> None:
+                marks.timesink_range_push(self.name.encode())
+
+            def __exit__(self, *_reason: object) -> None:
+                marks.timesink_range_pop()
+
+        self.graph, self.range = Graph, Range
+
+    def enable(self, *_options: object) -> None:
+        self.has_profiler = True
+
+    def disable(self) -> None:
+        self.has_profiler = False
+
+    @property
+    def torch(self) -> Any:
+        profiler = SimpleNamespace(
+            ProfilerConfig=lambda *_: None, ProfilerState=SimpleNamespace(NVTX=1),
+            _enable_profiler=self.enable, _disable_profiler=self.disable,
+            _run_on_profiler_start=lambda: None, _run_on_profiler_stop=lambda: None,
+        )  # fmt: skip
+        return SimpleNamespace(
+            __file__="/torch/__init__.py", Tensor=ctypes.Array, version=SimpleNamespace(cuda="13"),
+            nn=SimpleNamespace(Module=Layer),
+            autograd=SimpleNamespace(
+                profiler=profiler, _profiler_enabled=lambda: self.has_profiler
+            ),
+            _C=SimpleNamespace(
+                _cuda_memoryStats=lambda _device: {
+                    "reserved_bytes": {"all": {"current": 100 * self.driver.nodes}}
+                },
+                _profiler=SimpleNamespace(
+                    _ExperimentalConfig=lambda: None, _RecordFunctionFast=self.range
+                ),
+            ),
+            cuda=SimpleNamespace(
+                CUDAGraph=self.graph, is_initialized=lambda: True, current_device=lambda: 0,
+                current_stream=lambda: SimpleNamespace(cuda_stream=5),
+            ),
+        )  # fmt: skip
+
+    def capture(self) -> None:
+        graph = self.graph()
+        graph.capture_begin()
+        Layer()(1)
+        with self.range("aten::mm, op_id = 1"):
+            self.driver.nodes += 1
+        graph.capture_end()
+
+
+@pytest.fixture
+def program(marks: Any, monkeypatch: pytest.MonkeyPatch) -> Program:
+    driver = FakeDriver()
+    graphs = DriverGraphs(driver)
+    _take_ranges(marks)
+    monkeypatch.setattr(graphs, "describe", lambda _graph: {
+        "sorts": [0], "names": ["gemm"], "kernels": [0], "geometry": [None], "edges": [],
+    })  # fmt: skip
+    monkeypatch.setattr(graph_captures, "DriverGraphs", lambda: graphs)
+    monkeypatch.setattr(graph_captures, "_marks_library", lambda: marks)
+    return Program(marks, driver)
+
+
+def _notes(folder: Path) -> list[str]:
+    return [note["event"] for process in read_notes(folder) for note in process.notes]
+
+
+def test_a_capture_is_noted_and_the_program_left_as_it_was(program: Program, tmp_path: Path):
+    begin = program.graph.capture_begin
+    agent = GraphCaptures(program.torch, Notebook(tmp_path), is_wanted=True)
+    program.capture()
+    assert not program.has_profiler
+    agent.leave()
+    assert program.graph.capture_begin is begin
+    place = tmp_path / "trace.captures.json.gz"
+    collect_captures(ProcessNotes(os.getpid(), ()), place, tmp_path)
+    (capture,), _ = read_captures(place)
+    assert (owners(capture), capture.memory_bytes) == (["aten::mm"], 100)
+    assert "test_graph_captures.py" in capture.label
+
+
+def test_a_failed_capture_has_a_reason_and_a_place(program: Program, tmp_path: Path):
+    agent = GraphCaptures(program.torch, Notebook(tmp_path), is_wanted=True)
+    program.driver.is_active = False
+    with pytest.raises(RuntimeError):
+        program.capture()
+    agent.leave()
+    (process,) = read_notes(tmp_path)
+    note = process.last("capture_failed")
+    assert note is not None
+    assert note["reason"].startswith("an operation that waits")
+    assert "test_graph_captures.py:" in note["place"]
+
+
+def test_a_profiler_of_the_program_goes_first(program: Program, tmp_path: Path):
+    agent = GraphCaptures(program.torch, Notebook(tmp_path), is_wanted=True)
+    program.has_profiler = True
+    program.capture()
+    assert _notes(tmp_path) == ["remark"]
+    program.has_profiler = False
+    program.graph().capture_begin()
+    agent.give_up()
+    assert not program.has_profiler
+    agent.leave()
+
+
+def test_without_graphs_nothing_is_changed(program: Program, tmp_path: Path):
+    begin = program.graph.capture_begin
+    GraphCaptures(program.torch, Notebook(tmp_path), is_wanted=False)
+    assert program.graph.capture_begin is begin

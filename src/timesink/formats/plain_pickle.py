@@ -76,7 +76,7 @@ def load_plain(source: SourceFile, make_drain: Callable[[], Drain | None] | None
     >>> load_plain(open_source(file))
     {'segments': [1, 2.5, 'text', None]}
     """
-    with _without_collection():
+    with without_collection():
         if make_drain is None and is_native() and (value := _load_compiled(source)) is not None:
             return value
         new_drain = make_drain or (lambda: None)
@@ -118,7 +118,7 @@ def _load_compiled(source: SourceFile) -> Any:
 
 
 @contextmanager
-def _without_collection() -> Iterator[None]:
+def without_collection() -> Iterator[None]:
     """Millions of values are made and none is in a circle: looking for circles takes longest."""
     is_on = gc.isenabled()
     gc.disable()

@@ -130,6 +130,8 @@ def _graph(header: Mapping[str, Any], marks: bytes) -> _NotedGraph:
     rest = len(header["sorts"]) - count
     around = open_calls[main]
     graph.node_call += [around[-1] if around else _NOBODY] * rest
+    # A program may take nodes out again before its capture ends.
+    del graph.node_call[len(header["sorts"]) :]
     return graph
 
 

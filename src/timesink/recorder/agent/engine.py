@@ -362,6 +362,7 @@ class CycleEngine:
             self._begin_plain(source)
         elif due is NextAction.PREPARE:
             self._plain.end(wait=True)
+            self._captures.give_up()
             with self._foreign.ours():
                 self._window.prepare()
         elif due is NextAction.START:
@@ -401,6 +402,7 @@ class CycleEngine:
         )
 
     def _start(self, source: Counting) -> None:
+        self._captures.give_up()
         with self._foreign.ours():
             self._window.open(by=source.by, name=source.name, skipped=source.skipped or 0)
         self._own_thread.begin()
@@ -416,6 +418,7 @@ class CycleEngine:
 
     def _give_way(self) -> None:
         """The program starts a profiler of its own: two at a time break each other."""
+        self._captures.give_up()
         if self.is_recording:
             self.end("the program started torch.profiler itself")
         elif self._window.stage is Stage.PREPARED and self._source is not None:

@@ -105,6 +105,7 @@ class GraphCaptures:
 
     def leave(self) -> None:
         """Look at no further captures; one under way is noted no more."""
+        self.give_up()
         undo, self._undo = self._undo, []
         for take_back in undo:
             take_back()
@@ -125,11 +126,12 @@ class GraphCaptures:
 
     def _begin(self, graph: Any, reserved: int, frame: Any) -> None:
         torch = self._torch
-        if self._open is not None:
+        if self._open is not None and self._open.thread != threading.get_ident():
             self._remark("a graph was captured unseen: another one was being captured")
             return
+        self.give_up()
         if torch.autograd._profiler_enabled():
-            self._remark("a graph was captured unseen: a profiler of the program was running")
+            self._remark("a graph was captured unseen: a profiler was running")
             return
         if not self._may_spend(MAX_SHARE):
             self._remark(
@@ -146,11 +148,35 @@ class GraphCaptures:
         self._marks.timesink_marks_begin(*self._driver.addresses, ctypes.c_void_p(stream))
         thread = threading.get_ident()
         self._open = _CaptureUnderWay(id(graph), thread, stream, place, stack, reserved)
-        enable_ranges(torch)
         self._modules = ModuleCalls(torch, lines)
-        self._modules.begin()
+        try:
+            enable_ranges(torch)
+            self._modules.begin()
+        except Exception:
+            self._open = None
+            self._stop()
+            raise
 
     _modules: ModuleCalls | None = None
+
+    def _stop(self) -> bytes:
+        """Note nothing more; what was noted so far."""
+        if self._modules is not None:
+            with suppress(Exception):
+                self._modules.end()
+        with suppress(Exception):
+            disable_ranges(self._torch)
+        length = ctypes.c_size_t()
+        address = self._marks.timesink_marks_end(ctypes.byref(length))
+        return ctypes.string_at(address, length.value) if length.value else b""
+
+    def give_up(self) -> None:
+        """Leave a capture alone that was abandoned, or in which a profiler begins."""
+        capture = self._open
+        if capture is not None and capture.thread == threading.get_ident():
+            self._open = None
+            self._stop()
+            self._remark("a graph was captured unseen: its capture had no end")
 
     def _ending(self, graph: Any) -> dict[str, Any] | None:
         capture = self._open
@@ -167,13 +193,11 @@ class GraphCaptures:
         return content
 
     def _end(self, capture: _CaptureUnderWay) -> dict[str, Any] | None:
-        if self._modules is not None:
-            self._modules.end()
-        if capture.thread == threading.get_ident():
-            disable_ranges(self._torch)
-        length = ctypes.c_size_t()
-        address = self._marks.timesink_marks_end(ctypes.byref(length))
-        marks = ctypes.string_at(address, length.value) if length.value else b""
+        if capture.thread != threading.get_ident():
+            self._marks.timesink_marks_end(ctypes.byref(ctypes.c_size_t()))
+            self._remark("a graph was captured unseen: another thread ended its capture")
+            return None
+        marks = self._stop()
         if not self._marks.timesink_marks_in_use():
             self._remark("graphs were captured unseen: another tool gets the ranges of NVTX")
             return None
