@@ -30,7 +30,7 @@ except ModuleNotFoundError:
 
 import timesink
 from generate import repeat
-from run import FLOOR, READ, machine
+from run import FLOOR, NOTE_PEAK, PEAK_VARIABLE, READ, machine, peak_mb
 from tables import markdown_table
 from timesink.runtime.native import is_native, native_state
 
@@ -75,9 +75,16 @@ print(json.dumps({"replay ms": mean_s(lambda: play(graph), 10), "window ms": mea
 
 def cost(program: str, *arguments: object, cache: Path) -> tuple[float, float, str]:
     """CPU seconds and peak memory in MB of one run of a program, and what it prints."""
-    environment = {**os.environ, "TIMESINK_CACHE_DIR": str(cache)}
+    peak_file = cache.with_name(f"{cache.name}.peak")
+    environment = {
+        **os.environ,
+        "TIMESINK_CACHE_DIR": str(cache),
+        PEAK_VARIABLE: str(peak_file),
+    }
+    # As installed: modules are compiled once, not whenever they are loaded.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     process = subprocess.Popen(
-        [sys.executable, "-c", program, *map(str, arguments)],
+        [sys.executable, "-c", NOTE_PEAK + program, *map(str, arguments)],
         env=environment,
         stdout=subprocess.PIPE,
         text=True,
@@ -87,8 +94,7 @@ def cost(program: str, *arguments: object, cache: Path) -> tuple[float, float, s
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         sys.exit(f"a program failed: {program}{arguments}")
-    unit = 1e6 if sys.platform == "darwin" else 1e3
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / unit, printed
+    return usage.ru_utime + usage.ru_stime, peak_mb(peak_file, usage), printed
 
 
 def measure(folder: Path, rounds: int) -> dict[str, float]:

@@ -51,12 +51,13 @@ GROUPS = {
         "analyses/kernel_advice",
         "analyses/diagnosis",
     ),
+    "comparison": ("comparison",),
     "formats": ("formats", "sources", "readers", "writers", "store"),
     "analyses": ("analyses",),
 }
 """Where the code of each group lives, now and before; the first that fits a file counts."""
 SHARES = {"analyses": 4, "formats": 3, "rules": 3}
-"""How the sample is divided among the groups."""
+"""How the sample is divided among the groups, unless others are named: these share it evenly."""
 PER_FUNCTION = 3
 MOST_TESTS = 40
 MOST_SECONDS = 15.0
@@ -99,7 +100,8 @@ class Outcome:
 class Covering:
     """Which tests run a line, the most specific first."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, most_tests: int, most_seconds: float) -> None:
+        self.most_tests, self.most_seconds = most_tests, most_seconds
         data = CoverageData(no_disk=True)
         for file in sorted(folder.glob("lines-*.coverage")):
             part = CoverageData(str(file))
@@ -136,7 +138,7 @@ class Covering:
             test for test in candidates if test in self.seconds and not test.startswith(SHARED)
         ]
         for test in sorted(timed_tests, key=lambda test: (self.size[test], test)):
-            fits = len(chosen) < MOST_TESTS and spent + self.seconds[test] < MOST_SECONDS
+            fits = len(chosen) < self.most_tests and spent + self.seconds[test] < self.most_seconds
             if fits or not chosen:
                 chosen.append(test)
                 spent += self.seconds[test]
@@ -213,10 +215,11 @@ def sample_mutants(mutants: Iterable[Mutant]) -> Iterator[Mutant]:
 
 def first_sample(count: int, wanted: Collection[str]) -> list[tuple[str, Mutant]]:
     sample = []
+    shares = SHARES if set(wanted) == set(SHARES) else dict.fromkeys(wanted, 1)
     for group, mutants in all_mutants().items():
         if group not in wanted:
             continue
-        share = count * SHARES[group] // sum(SHARES.values())
+        share = count * shares[group] // sum(shares.values())
         sample += [(group, mutant) for mutant in islice(sample_mutants(mutants), share)]
     # Whatever part of them is run, the groups have their shares of it.
     return sorted(sample, key=lambda entry: _rank(entry[1].identity))
@@ -416,8 +419,10 @@ def read(file: Path) -> list[Outcome]:
 
 def summary(outcomes: list[Outcome]) -> str:
     rows = ["group       mutants  killed  timeout  survived  of these without a test"]
-    for group in [*SHARES, "all"]:
+    for group in [*GROUPS, "all"]:
         of_group = [outcome for outcome in outcomes if group in {outcome.group, "all"}]
+        if not of_group:
+            continue
         counts = Counter(outcome.outcome for outcome in of_group)
         untested = sum(not outcome.tests for outcome in of_group)
         rows.append(
@@ -454,23 +459,27 @@ def main() -> int:
     parser.add_argument("what", choices=["cover", "run", "rerun", "check", "summary"])
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--count", type=int, default=400, help="mutants in a sample")
-    parser.add_argument("--groups", nargs="+", choices=GROUPS, default=list(GROUPS))
+    parser.add_argument("--groups", nargs="+", choices=GROUPS, default=list(SHARES))
     parser.add_argument("--tests", nargs="+", default=["tests"], help="those that may cover lines")
     parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--most-tests", type=int, default=MOST_TESTS, help="tried on a mutant")
+    parser.add_argument("--most-seconds", type=float, default=MOST_SECONDS, help="that they take")
     options = parser.parse_args()
     files: list[Path] = [file.resolve() for file in options.files]
     if options.what == "cover":
         return cover(files[0], options.processes, options.tests)
+    if options.what in {"run", "rerun"}:
+        covering = Covering(files[0], options.most_tests, options.most_seconds)
     if options.what == "run":
         sample = first_sample(options.count, options.groups)
-        try_all(sample, Covering(files[0]), files[1], options.processes)
+        try_all(sample, covering, files[1], options.processes)
         print(summary(read(files[1])))
     elif options.what == "rerun":
         before = read(files[1])
         sample, gone = same_sample(before)
         for earlier in gone:
             print("gone:", earlier.function, "|", earlier.before, "->", earlier.after)
-        try_all(sample, Covering(files[0]), files[2], options.processes)
+        try_all(sample, covering, files[2], options.processes)
         print(summary(read(files[2])))
         print(beside(before, read(files[2])))
     elif options.what == "check":

@@ -18,6 +18,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "graph_marks.hpp"
 #include "nesting.hpp"
 #include "replay.hpp"
 #include "scanner.hpp"
@@ -446,27 +447,6 @@ PyObject* words(PyObject*, PyObject* args) {
 
 // ---- the replay ----------------------------------------------------------------------------------
 
-// The numbers that bytes hold; false where they are not `count` of them.
-template <typename T>
-bool read_array(PyObject* bytes, size_t count, std::vector<T>& values) {
-  char* content = nullptr;
-  Py_ssize_t size = 0;
-  if (PyBytes_AsStringAndSize(bytes, &content, &size) != 0) return false;
-  if (static_cast<size_t>(size) != count * sizeof(T)) {
-    PyErr_SetString(PyExc_ValueError, "arrays of one length are needed");
-    return false;
-  }
-  values.resize(count);
-  if (count) std::memcpy(values.data(), content, count * sizeof(T));
-  return true;
-}
-
-template <typename T>
-PyObject* bytearray_of(const std::vector<T>& values) {
-  return PyByteArray_FromStringAndSize(reinterpret_cast<const char*>(values.data()),
-                                       static_cast<Py_ssize_t>(values.size() * sizeof(T)));
-}
-
 // Arrays come by address and number of entries, as `runtime/native.py` gives them:
 // they are longer-lived than the call, of the type that is read here, and in one piece.
 template <typename T>
@@ -621,35 +601,31 @@ PyObject* nest(PyObject*, PyObject* args) {
   Py_RETURN_NONE;
 }
 
-// crossed(lane, start, end) -> a byte for each interval, as a bytearray
+// crossed(lane, start, end, flags): flags of those that another interval of their lane crosses
 PyObject* crossed(PyObject*, PyObject* args) {
-  PyObject *lane = nullptr, *start = nullptr, *end = nullptr;
-  if (!PyArg_ParseTuple(args, "SSS", &lane, &start, &end)) return nullptr;
-  std::vector<int32_t> lanes;
-  std::vector<int64_t> starts, ends;
-  std::vector<uint8_t> flags;
-  bool has_memory = true;
-  try {
-    const size_t count = static_cast<size_t>(PyBytes_Size(lane)) / sizeof(int32_t);
-    if (count > std::numeric_limits<uint32_t>::max()) {
-      PyErr_SetString(PyExc_ValueError, "too many intervals");
-      return nullptr;
-    }
-    if (!read_array(lane, count, lanes) || !read_array(start, count, starts) ||
-        !read_array(end, count, ends)) {
-      return nullptr;
-    }
-  } catch (const std::bad_alloc&) {
-    return PyErr_NoMemory();
+  PyObject* given[4] = {};
+  View<const int64_t> lane, start, end;
+  View<uint8_t> flags;
+  if (!PyArg_ParseTuple(args, "OOOO", &given[0], &given[1], &given[2], &given[3]) ||
+      !read_view(given[0], lane) || !read_view(given[1], start) || !read_view(given[2], end) ||
+      !read_view(given[3], flags)) {
+    return nullptr;
   }
+  if (start.count != lane.count || end.count != lane.count || flags.count != lane.count ||
+      lane.count > std::numeric_limits<uint32_t>::max()) {
+    PyErr_SetString(PyExc_ValueError, "arrays of one length are needed");
+    return nullptr;
+  }
+  bool has_memory = true;
   Py_BEGIN_ALLOW_THREADS
   try {
-    flags = find_crossed(lanes, starts, ends);
+    find_crossed(lane, start, end, flags);
   } catch (const std::bad_alloc&) {
     has_memory = false;
   }
   Py_END_ALLOW_THREADS
-  return has_memory ? bytearray_of(flags) : PyErr_NoMemory();
+  if (!has_memory) return PyErr_NoMemory();
+  Py_RETURN_NONE;
 }
 
 }  // namespace
@@ -662,21 +638,34 @@ namespace {
 
 // ---- the module ----------------------------------------------------------------------------------
 
+// A function as Python may call it: what is thrown in it becomes an error of Python.
+template <PyCFunction function>
+PyObject* guarded(PyObject* self, PyObject* args) {
+  try {
+    return function(self, args);
+  } catch (const std::bad_alloc&) {
+    return PyErr_NoMemory();
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+    return nullptr;
+  }
+}
+
 PyMethodDef methods[] = {
-    {"make", make, METH_VARARGS, "A scanner for groups of events, their arguments and places."},
-    {"scan", scan, METH_VARARGS, "Columns of a piece of the event list; None where it is unusual."},
-    {"end_run", end_run, METH_VARARGS, "Columns of the pieces since the last run ended."},
-    {"intern", intern, METH_VARARGS, "Codes of texts in a vocabulary."},
-    {"words", words, METH_VARARGS, "The words of a vocabulary from a code on."},
-    {"play", play, METH_VARARGS, "When each node of a graph comes."},
-    {"path", path, METH_VARARGS, "Which nodes decided when one came."},
-    {"work", work, METH_VARARGS, "What the threads of a graph had worked so far, by point."},
-    {"nest", nest, METH_VARARGS, "How calls lie in one another, thread by thread."},
-    {"snapshot_reader", snapshot_reader, METH_VARARGS, "A reader of one memory snapshot."},
-    {"snapshot_feed", snapshot_feed, METH_VARARGS, "Go on with further bytes; whether it ended."},
-    {"plain_result", plain_result, METH_VARARGS, "The value of a pickle of plain values."},
-    {"snapshot_result", snapshot_result, METH_VARARGS, "What a snapshot holds, as columns."},
-    {"crossed", crossed, METH_VARARGS, "Which intervals of a lane another one crosses."},
+    {"make", guarded<make>, METH_VARARGS, "A scanner for groups of events, their arguments and places."},
+    {"scan", guarded<scan>, METH_VARARGS, "Columns of a piece of the event list; None where it is unusual."},
+    {"end_run", guarded<end_run>, METH_VARARGS, "Columns of the pieces since the last run ended."},
+    {"intern", guarded<intern>, METH_VARARGS, "Codes of texts in a vocabulary."},
+    {"words", guarded<words>, METH_VARARGS, "The words of a vocabulary from a code on."},
+    {"play", guarded<play>, METH_VARARGS, "When each node of a graph comes."},
+    {"path", guarded<path>, METH_VARARGS, "Which nodes decided when one came."},
+    {"work", guarded<work>, METH_VARARGS, "What the threads of a graph had worked so far, by point."},
+    {"nest", guarded<nest>, METH_VARARGS, "How calls lie in one another, thread by thread."},
+    {"snapshot_reader", guarded<snapshot_reader>, METH_VARARGS, "A reader of one memory snapshot."},
+    {"snapshot_feed", guarded<snapshot_feed>, METH_VARARGS, "Go on with further bytes; whether it ended."},
+    {"plain_result", guarded<plain_result>, METH_VARARGS, "The value of a pickle of plain values."},
+    {"snapshot_result", guarded<snapshot_result>, METH_VARARGS, "What a snapshot holds, as columns."},
+    {"crossed", guarded<crossed>, METH_VARARGS, "Which intervals of a lane another one crosses."},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -58,11 +58,10 @@ inline void nest_calls(const Calls& calls, const Nested& nested) {
 // Which intervals have another one of their lane start inside them and end after them.
 //
 // The oracle is `partially_overlapping` in `model/intervals.py`.
-inline std::vector<uint8_t> find_crossed(const std::vector<int32_t>& lane,
-                                         const std::vector<int64_t>& start,
-                                         const std::vector<int64_t>& end) {
-  const size_t count = lane.size();
-  std::vector<uint8_t> crossed(count);
+inline void find_crossed(const View<const int64_t>& lane, const View<const int64_t>& start,
+                         const View<const int64_t>& end, const View<uint8_t>& crossed) {
+  const size_t count = lane.count;
+  std::fill(crossed.data, crossed.data + count, 0);
   std::vector<uint32_t> order(count);
   for (size_t row = 0; row < count; ++row) order[row] = static_cast<uint32_t>(row);
   // Of those that start together the longest comes first: it holds the others.
@@ -92,7 +91,6 @@ inline std::vector<uint8_t> find_crossed(const std::vector<int32_t>& lane,
     open.push_back(row);
     std::push_heap(open.begin(), open.end(), ends_later);
   }
-  return crossed;
 }
 
 }  // namespace timesink

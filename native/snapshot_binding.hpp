@@ -66,14 +66,15 @@ PyObject* snapshot_feed(PyObject*, PyObject* args) {
   return PyBool_FromLong(is_done);
 }
 
-// Plain values as objects of Python: each list and dictionary once, stacks as their numbers.
+// Plain values as objects of Python: each list, dictionary and tuple once, stacks as their numbers.
+// Once, because a few bytes that refer to one value twice, level by level, stand for billions.
 class Objects {
  public:
   explicit Objects(SnapshotReader& reader) : reader_(reader), texts_(reader.texts.words().size()) {}
   ~Objects() {
     for (PyObject* text : texts_) Py_XDECREF(text);
-    for (auto* known : {&lists_, &dicts_}) {
-      for (auto& entry : *known) Py_DECREF(entry.second);
+    for (auto* objects : {&lists_, &dicts_, &tuples_}) {
+      for (auto& entry : *objects) Py_DECREF(entry.second);
     }
   }
 
@@ -121,7 +122,7 @@ class Objects {
   }
 
  private:
-  using Known = std::unordered_map<uint64_t, PyObject*>;
+  using ObjectOfPlace = std::unordered_map<uint64_t, PyObject*>;
 
   static PyObject* again(PyObject* object) {
     Py_INCREF(object);
@@ -136,8 +137,11 @@ class Objects {
     PyObject* result = PyList_New(0);
     if (result == nullptr) return nullptr;
     lists_.emplace(place, result);
-    for (const Plain& item : reader_.lists[place].items) {
+    // By number: an item may name this very list as its frames, whose items are gone then.
+    for (size_t i = 0; i < reader_.lists[place].items.size(); ++i) {
+      const Plain item = reader_.lists[place].items[i];
       if (!give(result, object(item, level + 1))) return nullptr;
+      if (reader_.lists[place].stack != kNothing) throw Refused();
     }
     return again(result);
   }
@@ -174,6 +178,8 @@ class Objects {
   }
 
   PyObject* tuple(uint64_t place, int level) {
+    const auto known = tuples_.find(place);
+    if (known != tuples_.end()) return again(known->second);
     const std::vector<Plain>& items = reader_.tuples[place];
     PyObject* result = PyTuple_New(static_cast<Py_ssize_t>(items.size()));
     if (result == nullptr) return nullptr;
@@ -190,12 +196,14 @@ class Objects {
         return nullptr;
       }
     }
-    return result;
+    // One that holds itself, through a list, is here already.
+    if (!tuples_.emplace(place, result).second) return result;
+    return again(result);
   }
 
   SnapshotReader& reader_;
   std::vector<PyObject*> texts_;
-  Known lists_, dicts_;
+  ObjectOfPlace lists_, dicts_, tuples_;
 };
 
 // The lists of events of each device: numbers of columns, -1 for an empty list.

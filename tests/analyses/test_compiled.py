@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from compiled_runs import CODE, FILE, GENERATED, KERNEL, compiled, layer
+from compiled_runs import BREAK, CODE, FILE, GENERATED, KERNEL, compiled, layer
 from timesink.analyses.compiled import code_table, compiled_table, generated_kernels
 from timesink.analyses.compiled_modules import compiled_modules
 from timesink.analyses.graph_breaks import graph_breaks
 from timesink.model.compiled_code import CompiledGraph, GraphCall
+from timesink.rules.compiled import broken_graphs
 
 
 def test_each_launch_is_a_call_of_the_code_in_its_order():
@@ -47,6 +48,13 @@ def test_without_a_file_the_name_says_operators_and_nothing_else():
 def test_time_of_the_host_between_two_graphs():
     (cost,) = graph_breaks(compiled())
     assert (cost.graph_break.place, cost.times, cost.between_ns) == ("net/model.py:22", 2, 400_000)
+
+
+def test_reasons_of_one_place_have_its_time_in_common():
+    breaks = (BREAK, replace(BREAK, reason="Unsupported print"))
+    one, both = (broken_graphs(compiled(replace(CODE, breaks=b))) for b in (breaks[:1], breaks))
+    assert len(graph_breaks(compiled(replace(CODE, breaks=breaks)))) == 2
+    assert one[0].sentence == both[0].sentence
 
 
 class TestModules:

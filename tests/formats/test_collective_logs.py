@@ -102,6 +102,17 @@ def test_other_folders_are_none(tmp_path: Path):
     assert not is_log_folder(tmp_path)
 
 
+def test_sizes_without_bounds_are_no_numbers(tmp_path: Path):
+    nested: Any = ()
+    for _ in range(60):
+        nested = (nested, nested)
+    calls = [entry(0, 0, input_sizes=((2**62,) * 100,)), entry(0, 1, input_sizes=((nested,),))]
+    write_dumps(tmp_path, {0: calls})
+    table = read_trace(tmp_path / "nccl_trace_rank_0").collective_calls
+    assert table["bytes"].to_list() == [None, None]
+    assert table["sizes"][1] == "tuple"
+
+
 def test_dumps_without_entries_are_refused(tmp_path: Path):
     value = dump([])
     del value["entries"]

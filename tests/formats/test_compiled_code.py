@@ -143,6 +143,12 @@ class TestFilesOfTheCompiler:
         kernel = only_kernel(read_output([stacks]))
         assert (kernel.name, kernel.uses[0].places) == (KERNEL, ("net/model.py:5",))
 
+    def test_stacks_that_are_no_object_are_damaged(self, tmp_path: Path):
+        stacks = tmp_path / "kernel_information.json"
+        stacks.write_text("[]")
+        with pytest.raises(UnreadableError):
+            read_output([stacks])
+
     def test_a_file_of_a_kernel(self, tmp_path: Path):
         file = tmp_path / f"c{'a' * 51}.py"
         file.write_text(f"import triton\n@triton.jit\ndef {KERNEL}(x):\n    pass\n")

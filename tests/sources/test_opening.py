@@ -11,6 +11,8 @@ from answers import as_text
 from builders import BASE_NS, training_trace, write
 from timesink.errors import AmbiguousError, UnreadableError
 from timesink.formats.parquet_folder import export_folder
+from timesink.sources.discovery import Input
+from timesink.sources.opening import open_ahead, open_run
 
 HEADER = "timestamp_us,counter,device,value\n"
 
@@ -70,6 +72,21 @@ def test_none_that_fits_is_an_error_that_lists_what_is_there(run: Path):
     with pytest.raises(UnreadableError, match="no trace fits") as caught:
         timesink.open(run, rank=7)
     assert "rank1 span 1" in caught.value.hint
+
+
+def test_what_is_opened_ahead_is_what_opening_gives(run: Path):
+    source = Input(run, worker="rank0", span=2)
+    open_ahead(source)
+    opened = open_run(source).trace
+    assert opened is not None
+    assert opened.steps.height == 2
+
+
+def test_why_nothing_was_opened_ahead_is_told_who_asks(run: Path):
+    source = Input(run, worker="nobody")
+    open_ahead(source)
+    with pytest.raises(UnreadableError):
+        open_run(source)
 
 
 def test_exported_folder(tmp_path: Path):

@@ -107,6 +107,12 @@ def test_dumps_that_appear_are_read(job: Job):
     assert not job.alarms
     job.watch.look()  # nothing was written meanwhile
     assert "Ranks 1, 2, 3 never entered all_reduce #20" in job.alarms[0]
+    calls[1].append(entry(1, 20, "started"))
+    write_dumps(job.logs, calls)
+    job.watch.look()
+    job.watch.look()
+    assert job.said[-2].startswith("over: Ranks 1, 2, 3 never entered")
+    assert "Ranks 2, 3 never entered all_reduce #20" in job.alarms[1]
 
 
 def test_half_a_line_waits_for_the_rest(job: Job):

@@ -71,7 +71,9 @@ def recording_of(timeline: Trace) -> ref[Trace]:
     return ref(timeline)
 
 
-def memoize_structure(analysis: Callable[[Trace], Result]) -> Callable[[Trace], Result]:
+def memoize_structure(
+    analysis: Callable[Concatenate[Trace, Options], Result],
+) -> Callable[Concatenate[Trace, Options], Result]:
     """The same for what does not depend on a clock: found once, for a recording.
 
     A timeline that was moved from a recording has its rows, in its order and with its texts, and
@@ -80,8 +82,8 @@ def memoize_structure(analysis: Callable[[Trace], Result]) -> Callable[[Trace], 
     remembered = memoize_per_trace(analysis)
 
     @wraps(remembered)
-    def shared(trace: Trace) -> Result:
-        return remembered(recording_of(trace)() or trace)
+    def shared(trace: Trace, /, *args: Options.args, **options: Options.kwargs) -> Result:
+        return remembered(recording_of(trace)() or trace, *args, **options)
 
     return shared
 

@@ -19,6 +19,7 @@ from timesink.analyses.columns import (
     device_columns,
     device_names,
     host_columns,
+    host_lanes,
     host_names,
     memoize_per_trace,
     start_and_end,
@@ -193,49 +194,55 @@ def _files(trace: Trace) -> dict[int, str]:
 
 
 class GraphRuns(msgspec.Struct, frozen=True, eq=False):
-    """Runs of compiled graphs: ranges that bear their keys."""
+    """Runs of compiled graphs: ranges that bear their keys, in the order of their starts."""
 
     start: Ints
     end: Ints
-    lane: Sequence[tuple[str, str]]
+    lane: Ints
+    """Place in `lanes`."""
+    lanes: Sequence[tuple[str, str]]
+    """Process and thread."""
     keys: Sequence[str]
     moment: Ints
     """For each row of `trace.host`: when it began."""
-    lane_of_row: Sequence[tuple[str, str]]
+    lane_of_row: Ints
 
     def around(self, rows: Ints) -> Ints:
         """For each row of `trace.host` the run it is in, -1 for none."""
-        runs = np.full(len(rows), -1, dtype=np.int64)
-        if not len(self.start):
-            return runs
-        for place, row in enumerate(rows.tolist()):
-            last = int(np.searchsorted(self.start, self.moment[row], side="right")) - 1
-            while row >= 0 and last >= 0 and runs[place] < 0:
-                is_here = self.lane[last] == self.lane_of_row[row]
-                if is_here and self.end[last] >= self.moment[row]:
-                    runs[place] = last
-                if is_here:
-                    break
-                last -= 1
-        return runs
+        around = np.full(len(rows), -1, dtype=np.int64)
+        for lane in np.unique(self.lane):
+            runs = np.flatnonzero(self.lane == lane)
+            mine = np.flatnonzero((rows >= 0) & (self.lane_of_row[rows] == lane))
+            moment = self.moment[rows[mine]]
+            place = np.searchsorted(self.start[runs], moment, side="right") - 1
+            run = runs[np.maximum(place, 0)]
+            around[mine] = np.where((place >= 0) & (self.end[run] >= moment), run, -1)
+        return around
 
 
 @memoize_per_trace
 def graph_runs(trace: Trace) -> GraphRuns:
+    """The runs of compiled graphs that a recording marks.
+
+    >>> import timesink
+    >>> len(graph_runs(timesink.open(timesink.sample())).keys)
+    0
+    """
     named, host = host_names(trace), host_columns(trace)
     rows = named.rows(lambda name: _GRAPH_CALL.match(name) is not None)
     start, end = start_and_end(host)
     order = rows[np.argsort(start[rows], kind="stable")]
-    lanes = list(zip(host["pid"].cast(pl.String), host["tid"].cast(pl.String), strict=True))
+    lane, lanes = host_lanes(trace)
     texts = [named.texts[code] or "" for code in named.codes[order].tolist()]
     matches = [_GRAPH_CALL.match(text) for text in texts]
     return GraphRuns(
         start[order],
         end[order],
-        [lanes[row] for row in order.tolist()],
+        lane[order],
+        lanes,
         [match[1] if match else "" for match in matches],
         start,
-        lanes,
+        lane,
     )
 
 
@@ -325,7 +332,7 @@ def code_table(trace: Trace) -> pl.DataFrame:
         if kernel.kernel is not None
     }
     rows = [
-        (row["kernel"], row["file"], number, line, kernel.is_cut)
+        (row["kernel"], row["file"], number, line or None, kernel.is_cut)
         for row in compiled_table(trace).to_dicts()
         if (kernel := known.get((row["kernel"], row["file"] or ""))) is not None
         for number, line in enumerate(kernel.code.splitlines(), 1)

@@ -120,13 +120,13 @@ def _calls_in(trace: Trace, runs: GraphRuns, run: int, graph: CompiledGraph) -> 
     """The outermost calls of a run that its code could have made, in order."""
     forest = call_forest(trace)
     names = {call.name for call in graph.calls}
-    lane = runs.lane[run]
+    lane = tuple(runs.lanes[runs.lane[run]])
     thread = next((at for at, other in enumerate(forest.threads) if tuple(other) == lane), -1)
-    inside = np.flatnonzero(
-        (forest.thread == thread)
-        & (forest.start >= runs.start[run])
-        & (forest.end <= runs.end[run])
-    )
+    # Calls of a thread lie side by side, in the order of their starts.
+    first, beyond_thread = np.searchsorted(forest.thread, (thread, thread + 1))
+    starts = forest.start[first:beyond_thread]
+    begin, end = np.searchsorted(starts, (runs.start[run], runs.end[run])) + first
+    inside = np.arange(begin, end)[forest.end[begin:end] <= runs.end[run]]
     calls: list[int] = []
     beyond = -1
     for node in inside.tolist():

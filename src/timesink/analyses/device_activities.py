@@ -31,7 +31,7 @@ from timesink.model.trace import Trace
 NO_CALL = -1
 
 
-class Activities(msgspec.Struct, frozen=True, eq=False):
+class Activities(msgspec.Struct, frozen=True, eq=False, weakref=True):
     """Kernels, copies, sets and collectives of a trace; arrays have one entry per activity."""
 
     row: Ints

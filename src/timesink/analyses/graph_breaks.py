@@ -33,13 +33,15 @@ _GRAPH_RUN = re.compile(r"^## Call CompiledFxGraph|^CompiledFunction$")
 
 
 class BreakCost(msgspec.Struct, frozen=True):
-    """A graph break, and what the host does there in the recorded steps."""
+    """A graph break, and what the host does there in the complete steps."""
 
     graph_break: GraphBreak
     times: int = 0
     """How often a graph after it ran; 0 where the recording does not tell."""
     between_ns: int = 0
-    """From the end of the graph before it to the graph after it, in all."""
+    """From the end of the graph before it to the graph after it, in all.
+
+    Breaks at one place have it in common."""
 
 
 @memoize_per_trace
@@ -75,7 +77,7 @@ def graph_breaks(trace: Trace) -> tuple[BreakCost, ...]:
 def _of_python_functions(trace: Trace) -> Iterator[GraphBreak]:
     breaks: dict[str, GraphBreak] = {}
     for name in filter(None, host_names(trace).texts):
-        match = _RESUMED_FUNCTION.match(name)
+        match = _RESUMED_FUNCTION.match(name) if RESUMED in name else None
         if match is not None:
             place = f"{match['file']}:{match['line']}"
             found = breaks.get(place, GraphBreak("", place, function=match["function"], times=0))
@@ -84,7 +86,7 @@ def _of_python_functions(trace: Trace) -> Iterator[GraphBreak]:
 
 
 def _resumed_runs(trace: Trace) -> Iterator[tuple[str, int]]:
-    """Runs of compiled code after another graph of the same step, by their numbers.
+    """Runs of compiled code after another graph of the same complete step, by their numbers.
 
     With each the time since that graph ended.
     """
@@ -97,7 +99,8 @@ def _resumed_runs(trace: Trace) -> Iterator[tuple[str, int]]:
         number: np.sort(end[graphs[lane[graphs] == number]])
         for number in np.unique(lane[graphs]).tolist()
     }
-    steps = find_steps(trace).select("start_ns", "end_ns").to_numpy().reshape(-1, 2)
+    complete = find_steps(trace).filter("complete")
+    steps = complete.select("start_ns", "end_ns").to_numpy().reshape(-1, 2)
     for row in regions.tolist():
         before = ends.get(int(lane[row]))
         name = named.texts[named.codes[row]]

@@ -21,7 +21,7 @@ from timesink.analyses.operators import node_times, python_frames
 from timesink.model.arrays import latest_true, sums_by
 from timesink.model.intervals import Flags, Ints
 from timesink.model.nested_calls import Nodes, depth_when_nested, enclosing_calls
-from timesink.model.schema import BUSY_KINDS, MODULE_PREFIX
+from timesink.model.schema import BUSY_KINDS, CAPTURED_KINDS, MODULE_PREFIX
 from timesink.model.trace import Trace
 
 # Which forward call a backward call belongs to.
@@ -63,6 +63,10 @@ def link_backward(trace: Trace) -> BackwardLinks:
     function = (ids["forward_thread"] > 0).to_numpy()
     function = function | forest.named(lambda name: name == ACCUMULATE)
     backward: Flags = engine | function
+    # A graph's own backward calls stand for the call that replays it.
+    kinds = trace.lazy("host").select(pl.col("kind").is_in(CAPTURED_KINDS)).collect()["kind"]
+    captured = backward & kinds.to_numpy()[forest.row]
+    backward &= captured | (forest.subtree_sum(captured.astype(np.int64)) == 0)
     # What runs inside another backward call is part of it, however deep: it would count twice.
     inside = enclosing_calls(forest.parent, forest.parent, backward) >= 0
     node = np.flatnonzero(backward & ~inside)

@@ -158,12 +158,11 @@ def _template(capture: Capture, match: Match, around: frozenset[str]) -> _Templa
     call = capture.nodes["call"].to_numpy()
     parent = capture.calls["parent"].to_numpy()
     of_work = np.where(match.node >= 0, call[match.node], _NOBODY)
-    used = np.zeros(len(parent), dtype=np.bool_)
-    climbing = np.unique(of_work[of_work >= 0])
-    while len(climbing):
-        used[climbing] = True
-        climbing = np.unique(parent[climbing])
-        climbing = climbing[climbing >= 0]
+    used = _with_callers(of_work[of_work >= 0], parent)
+    # Calls without work are there because a backward pass belongs to them.
+    idle = ~_with_callers(call[call >= 0], parent)
+    idle &= capture.calls["sequence_number"].is_not_null().to_numpy()
+    used |= _with_callers(np.flatnonzero(idle), parent)
     used &= ~_is_repeated(capture, of_work, around)
     place = np.full(len(parent) + 1, _NOBODY, dtype=np.int64)
     chosen = np.flatnonzero(used)
@@ -175,6 +174,17 @@ def _template(capture: Capture, match: Match, around: frozenset[str]) -> _Templa
     itself = np.where(used, np.arange(len(parent)), caller)
     of_work = np.where(of_work >= 0, place[itself[of_work]], _NOBODY)
     return _Template(calls, place[caller[chosen]], of_work)
+
+
+def _with_callers(calls: Ints, parent: Ints) -> Flags:
+    """Which calls are among some, or call these however indirectly."""
+    used = np.zeros(len(parent), dtype=np.bool_)
+    climbing = np.unique(calls)
+    while len(climbing):
+        used[climbing] = True
+        climbing = np.unique(parent[climbing])
+        climbing = climbing[climbing >= 0]
+    return used
 
 
 def _nearest_used(parent: Ints, used: Flags) -> Ints:

@@ -14,7 +14,7 @@ from timesink.model.intervals import Ints
 from timesink.model.launches import LAUNCH_KINDS, match_launches
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
-from timesink.model.vendors import launches_graphs
+from timesink.model.vendors import COPYING_KERNELS, launches_graphs
 
 
 class Replays(msgspec.Struct, frozen=True, eq=False):
@@ -71,7 +71,7 @@ def find_replays(trace: Trace) -> Replays:
     launch = place[row]
     first = np.array([stretch.start for stretch in run_slices(launch)], dtype=np.int64)
     work = device[row].select(
-        kind=pl.col("kind").cast(pl.String).replace("collective", "kernel"),
+        kind=_kind_of_node(),
         kernel=pl.col("name").cast(pl.String),
         **{name: pl.col(name) for name in GEOMETRY},
         stream=pl.col("stream").cast(pl.String),
@@ -79,6 +79,19 @@ def find_replays(trace: Trace) -> Replays:
     )
     call = launches["row"].cast(pl.Int64).to_numpy()[launch[first]]
     return Replays(call, np.append(first, len(row)), row, work)
+
+
+def _kind_of_node() -> pl.Expr:
+    """What a piece of work is as a node: a copy may run as a kernel of the driver."""
+    name = pl.col("name").cast(pl.String)
+    kind = pl.col("kind").cast(pl.String).replace("collective", "kernel")
+    for node, pattern in COPYING_KERNELS.items():
+        kind = (
+            pl.when((kind == "kernel") & name.str.contains(pattern))
+            .then(pl.lit(node))
+            .otherwise(kind)
+        )
+    return kind
 
 
 _DIGITS = re.compile(r"\d{1,9}")

@@ -42,6 +42,7 @@ from timesink.recorder.counter_probes import Missing, missing_in_words, wanted_c
 from timesink.recorder.folder import (
     DEFAULT_CYCLES,
     DEFAULT_INTERVAL_MS,
+    DEFAULT_ON,
     DEFAULT_PLAIN,
     DEFAULT_SKIP,
     EXTRAS,
@@ -85,6 +86,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(parser, "--stop", "end the program once its steps are recorded")
     more = f"add to the timeline, with more overhead: {', '.join(EXTRAS)}, separated by commas"
     add_option(parser, "--with LIST", more, dest="extras", type=_extras, default=())
+    less = f"leave out what is noted beside the timeline: {', '.join(DEFAULT_ON)}"
+    add_option(parser, "--without LIST", less, type=_left_out, default=())
     where = "record which module and which line of the program calls come from"
     add_option(parser, "--where", where)
     groups = "counters: all, none, or groups and names as gpu,cpu,host_mem* (default: %(default)s)"
@@ -96,10 +99,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _extras(text: str) -> tuple[str, ...]:
+    return _words(text, EXTRAS)
+
+
+def _left_out(text: str) -> tuple[str, ...]:
+    return _words(text, DEFAULT_ON)
+
+
+def _words(text: str, valid: tuple[str, ...]) -> tuple[str, ...]:
     words = tuple(word.strip() for word in text.split(",") if word.strip())
-    unknown = [word for word in words if word not in EXTRAS]
+    unknown = [word for word in words if word not in valid]
     if unknown or not words:
-        msg = f"{', '.join(unknown) or 'nothing'!r} is none of {', '.join(EXTRAS)}"
+        msg = f"{', '.join(unknown) or 'nothing'!r} is none of {', '.join(valid)}"
         raise argparse.ArgumentTypeError(msg)
     return words
 
@@ -119,7 +130,7 @@ def run(options: argparse.Namespace) -> int:
         for other in (name for name, value in timeline_options.items() if value):
             raise UsageError(f"--plain-only and {other} cannot go together", f"leave out {other}")
     names = ("cycles", "skip", "plain", "plain_only", "device_events", "marker", "whole", "stop")
-    plan_options = {name: getattr(options, name) for name in (*names, "extras", "where")}
+    plan_options = {name: getattr(options, name) for name in (*names, "extras", "without", "where")}
     request = Request(
         command=program,
         plan=RecordPlan(**plan_options),

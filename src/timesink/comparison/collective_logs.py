@@ -224,7 +224,7 @@ class LogPair(msgspec.Struct, frozen=True, eq=False):
     def time_change_pct(self) -> float | None:
         """How much longer the collectives of base take with the times of new, where they changed.
 
-        None where neither operation has times in both.
+        None where no operation has times in both.
         """
         known = self.operations().drop_nulls(["base_ns", "new_ns"])
         total = (known["base_ns"] * known["base_calls"]).sum()

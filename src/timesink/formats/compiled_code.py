@@ -8,6 +8,7 @@ with `TORCH_COMPILE_DEBUG=1` or in what `tlparse` writes.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -236,10 +237,11 @@ def _called(name: str) -> str:
 def _kernels_of(graph: _GraphRow, calls: Sequence[GraphCall]) -> list[CompiledKernel]:
     """The kernels that a graph defines, with its calls of each."""
     keys = tuple(graph.keys)
+    uses: dict[str, list[KernelUse]] = defaultdict(list)
+    for call in calls:
+        uses[call.name].append(call.use)
     return [
-        with_uses(
-            replace(kernel, graphs=keys), [call.use for call in calls if call.name == kernel.name]
-        )
+        with_uses(replace(kernel, graphs=keys), uses.get(kernel.name, []))
         for kernel in generated_kernels(graph.code)
     ]
 
@@ -437,6 +439,8 @@ def _rows_in(names: Mapping[str, Path]) -> Iterator[tuple[str, _KernelRow]]:
         if name not in names:
             continue
         values: Any = decode_small_json(small_content(names[name], _HINT), names[name], _HINT)
+        if not isinstance(values, dict):
+            raise DamagedError(names[name], f"a {type(values).__name__}, and no object", _HINT)
         for kernel, about in list(values.items())[:MAX_KERNELS]:
             stacks = about.get("stack_traces") if isinstance(about, dict) else about
             nodes = about.get("post_grad_nodes") if isinstance(about, dict) else ()

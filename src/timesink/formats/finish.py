@@ -23,7 +23,7 @@ from timesink.model.launches import (
 from timesink.model.schema import BUSY_KINDS, EMPTY_TABLES, STEPS, TABLES, TraceTable
 from timesink.model.trace import SNAPSHOT, Metadata, Trace
 from timesink.model.vendors import is_waiting_work
-from timesink.runtime.native import is_native, native_module
+from timesink.runtime.native import array_view, is_native, native_module
 
 # Health checks on the finished tables: what looks wrong in the trace as a whole.
 #
@@ -41,7 +41,6 @@ CLOCK_FAULT_SPANS = 100
 MIN_TO_JUDGE_CLOCK = 10
 LONGEST_NAME = 60
 LARGEST_CODE_TABLE = 1 << 24
-_MOST_LANES = 2**31 - 1
 
 
 def find_oddities(tables: Mapping[str, pl.DataFrame], metadata: Metadata) -> list[HealthEntry]:
@@ -220,13 +219,15 @@ def _overlapping_host(host: pl.DataFrame) -> HealthEntry:
 
 def _crossed(calls: pl.DataFrame) -> NDArray[np.bool_]:
     """Which calls have another one of their thread begin inside them and end after them."""
-    lane, lanes = _lanes(calls, ["pid", "tid"])
-    if not is_native() or lanes > _MOST_LANES:
+    if not is_native():
         return partially_overlapping(_on_one_line(calls, ["pid", "tid"]))
-    ends = calls["ts_ns"] + calls["dur_ns"]
-    columns = lane.astype(np.int32), calls["ts_ns"].to_numpy(), ends.to_numpy()
-    flags = native_module().crossed(*(column.tobytes() for column in columns))
-    return np.frombuffer(flags, np.bool_)
+    lane, _ = _lanes(calls, ["pid", "tid"])
+    starts, durations = calls["ts_ns"].to_numpy(), calls["dur_ns"].to_numpy()
+    columns = [np.ascontiguousarray(column) for column in (lane, starts, starts + durations)]
+    flags = np.empty(len(lane), np.bool_)
+    views = [array_view(column, np.int64) for column in columns]
+    native_module().crossed(*views, array_view(flags, np.bool_))
+    return flags
 
 
 def _unlinked_kernels(busy: pl.DataFrame) -> HealthEntry:
@@ -311,12 +312,18 @@ def _window_end_fault(host: pl.DataFrame, device: pl.DataFrame) -> HealthEntry:
     is_mark = host["kind"] == "instant"
     if not is_mark.any():
         return HealthEntry("window_end_fault", 0)
-    instants = host.select("name", "ts_ns").filter(is_mark)
+    instants = _some(host, ("name", "ts_ns"), is_mark)
     marks = instants["ts_ns"].filter(instants["name"].cast(pl.String) == "Record Window End")
-    work = pl.concat([host["ts_ns"].filter(~is_mark), device["ts_ns"]])
-    if marks.is_empty() or work.is_empty():
+    if marks.is_empty():
         return HealthEntry("window_end_fault", 0)
-    first, last = int(work.to_numpy().min()), int(work.to_numpy().max())
+    work = [
+        times.to_numpy()
+        for times in (host["ts_ns"].filter(~is_mark), device["ts_ns"])
+        if len(times)
+    ]
+    if not work:
+        return HealthEntry("window_end_fault", 0)
+    first, last = min(int(times.min()) for times in work), max(int(times.max()) for times in work)
     late = marks.filter(marks - last > max(last - first, WINDOW_SLACK_NS))
     return HealthEntry("window_end_fault", len(late), f"Record Window End at {marks[0]} ns")
 

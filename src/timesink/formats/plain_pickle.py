@@ -46,6 +46,7 @@ CHUNK_BYTES = 8 * 1024 * 1024
 """How much is unpickled before finished parts are taken away."""
 _PATTERN_BYTES = 256 * 1024
 """How much the pattern is given at once: it remembers every instruction of it."""
+_NESTING = (dict, list, tuple)
 _HINT = "give a file of torch.cuda.memory._dump_snapshot, or of the flight recorder"
 
 
@@ -75,7 +76,7 @@ def load_plain(source: SourceFile, make_drain: Callable[[], Drain | None] | None
     >>> load_plain(open_source(file))
     {'segments': [1, 2.5, 'text', None]}
     """
-    with _without_collection():
+    with without_collection():
         if make_drain is None and is_native() and (value := _load_compiled(source)) is not None:
             return value
         new_drain = make_drain or (lambda: None)
@@ -83,6 +84,26 @@ def load_plain(source: SourceFile, make_drain: Callable[[], Drain | None] | None
             return _load_checked(source, new_drain())
         except _UnusualError:
             return Interpreter(source, new_drain()).run()
+
+
+def plain_text(value: Any) -> str:
+    """A value as text; of one that nests its type, for its text may be endless.
+
+    A few bytes that refer to one tuple twice, level by level, stand for billions of them.
+
+    >>> plain_text(7), plain_text("a"), plain_text([[1]])
+    ('7', 'a', 'list')
+    """
+    return type(value).__name__ if isinstance(value, _NESTING) else str(value)
+
+
+def brief_repr(value: Any) -> str:
+    """The start of a value as Python writes it; of one that nests its type.
+
+    >>> brief_repr("a"), brief_repr({"a": []})
+    ("'a'", 'dict')
+    """
+    return type(value).__name__ if isinstance(value, _NESTING) else repr(value)[:80]
 
 
 def _load_compiled(source: SourceFile) -> Any:
@@ -97,7 +118,7 @@ def _load_compiled(source: SourceFile) -> Any:
 
 
 @contextmanager
-def _without_collection() -> Iterator[None]:
+def without_collection() -> Iterator[None]:
     """Millions of values are made and none is in a circle: looking for circles takes longest."""
     is_on = gc.isenabled()
     gc.disable()

@@ -444,6 +444,11 @@ def launches_graphs(name: str) -> bool:
     return "GraphLaunch" in name
 
 
+COPYING_KERNELS = {"memcpy": r"^memcpy\d+_\w+$", "memset": r"^memset\d+_\w+$"}
+"""Kernels that the driver of CUDA runs for copies and fills of a graph, as patterns: they are nodes
+of that kind."""
+
+
 def begins_capture(name: str) -> bool:
     """Whether a runtime call begins the capture of a graph: what is launched then does not run."""
     return "BeginCapture" in name

@@ -22,6 +22,8 @@ _PARTS = (
     "trace.json.gz",
     "trace.rank*.json.gz",
     "trace.pid*.json.gz",
+    "trace.captures.json.gz",
+    "trace.*.captures.json.gz",
     "memory.pickle",
     "memory.rank*.pickle",
     "memory.pid*.pickle",
@@ -84,6 +86,10 @@ class RecordingFolder:
     def memory(self, worker: str = "") -> Path:
         """The memory snapshot of a process."""
         return self.folder / f"memory{f'.{worker}' if worker else ''}.pickle"
+
+    def captures(self, worker: str = "") -> Path:
+        """The graphs that a process captured."""
+        return self.folder / f"trace{f'.{worker}' if worker else ''}.captures.json.gz"
 
     def compiled(self, worker: str = "") -> Path:
         """What was compiled in a process."""
@@ -164,6 +170,10 @@ MEMORY_SNAPSHOT = "memory-{pid}.{kind}pickle"
 """What a process leaves of its allocator, until the recording is put together."""
 COMPILED_CODE = "compiled-{pid}.json.gz"
 """The same of what torch.compile generated in it."""
+CAPTURES_NOTED = "graphs-{pid}.noted"
+"""What a process leaves of the graphs it captures: a line of JSON each, and its marks."""
+DEFAULT_ON = ("graphs",)
+"""What is noted beside a timeline unless it is left out."""
 
 DEFAULT_CYCLES = 20
 DEFAULT_SKIP = 5
@@ -192,6 +202,8 @@ class RecordPlan:
     whole: bool = False
     stop: bool = False
     extras: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+    """What of `DEFAULT_ON` is left out."""
     where: bool = False
     """Modules and lines that calls come from are shown."""
     by_hand: bool = False
@@ -222,7 +234,8 @@ def write_plan(plan: RecordPlan, control: Path) -> None:
 def read_plan(control: Path) -> RecordPlan:
     """The plan of a control folder."""
     fields = json.loads((control / PLAN_FILE).read_text())
-    return RecordPlan(**{**fields, "extras": tuple(fields["extras"])})
+    lists = {name: tuple(fields.get(name, ())) for name in ("extras", "without")}
+    return RecordPlan(**{**fields, **lists})
 
 
 # Notes a process leaves in the control folder: one line each, whole whatever happens next.
@@ -359,6 +372,9 @@ CUT_MARK = "unfinished cycle"
 
 MODULE_MARK = "nn.Module: "
 """Around each call of a module, with its path: what torch.profiler calls modules."""
+
+STACK_MARK = " <- "
+"""Between a module and the functions that call it, where a graph is captured."""
 
 LINE_MARK = "called at "
 """Around calls whose line in the program is known: `called at train.py:88`."""

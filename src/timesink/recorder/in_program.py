@@ -29,6 +29,7 @@ from timesink.recorder.folder import (
     CONTROL_VARIABLE,
     DEFAULT_CYCLES,
     DEFAULT_INTERVAL_MS,
+    DEFAULT_ON,
     DEFAULT_PLAIN,
     DEFAULT_SKIP,
     EXTRAS,
@@ -72,6 +73,7 @@ def record(
     marker: str = "",
     whole: bool = False,
     extras: Iterable[str] = (),
+    without: Iterable[str] = (),
     where: bool = False,
     counters: str = "all",
     interval_ms: float = DEFAULT_INTERVAL_MS,
@@ -101,6 +103,7 @@ def record(
         marker=marker,
         whole=whole,
         extras=tuple(extras),
+        without=tuple(without),
         where=where,
         by_hand=not (marker or whole),
     )
@@ -130,6 +133,10 @@ def _check(plan: RecordPlan, interval_ms: float) -> None:
     unknown = [name for name in plan.extras if name not in EXTRAS]
     if unknown:
         raise UsageError(f"extras: {unknown[0]!r} is not known", f"known are {', '.join(EXTRAS)}")
+    left_out = [name for name in plan.without if name not in DEFAULT_ON]
+    if left_out:
+        known = f"known are {', '.join(DEFAULT_ON)}"
+        raise UsageError(f"without: {left_out[0]!r} is not known", known)
     if plan.cycles < 1 or plan.skip < 0 or plan.plain < 0:
         raise UsageError(
             "cycles is 1 or more, skip and plain 0 or more", "change cycles, skip or plain"

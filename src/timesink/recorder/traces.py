@@ -26,6 +26,7 @@ from timesink.recorder.folder import (
     ProcessNotes,
     RecordingFolder,
 )
+from timesink.recorder.graph_captures import collect_captures
 
 # Cycles and the program's own ranges, one within the other.
 #
@@ -300,6 +301,8 @@ def collect_traces(processes: Sequence[ProcessNotes], place: RecordingFolder) ->
         name = by_rank or (f"pid{process.pid}" if recorded else "")
         collected = _collect_process(process, place.trace(name), place.control, dropped)
         memory = _collect_memory(process.pid, place.memory(name), place.control)
+        with suppress(OSError):
+            collect_captures(process, place.captures(name), place.control)
         with suppress(OSError):
             # Beside a timeline its name says which; no file where nothing was compiled.
             left = place.control / COMPILED_CODE.format(pid=process.pid)

@@ -41,7 +41,9 @@ def broken_graphs(trace: Trace) -> list[RunFinding]:
     if uncompiled and first.reason:
         function = _function(uncompiled[0].function, uncompiled[0].place)
         sentence += f" So {function} runs without being compiled."
-    between_ns = sum(cost.between_ns for cost in costs) / max(steps.count, 1)
+    # Breaks at one place for several reasons have the same time.
+    of_place = {cost.graph_break.place: cost.between_ns for cost in costs}
+    between_ns = sum(of_place.values()) / max(steps.count, 1)
     if between_ns and steps.length_ns:
         sentence += f" Between its graphs the host takes {steps.part(between_ns)}."
     share = min(between_ns / steps.length_ns, 1.0) if steps.length_ns else 0.0

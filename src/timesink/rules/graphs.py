@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from timesink.analyses.columns import device_columns, device_kinds
 from timesink.analyses.forest import call_forest
 from timesink.analyses.graphs import replays_of
@@ -73,7 +71,7 @@ def outside_graphs(trace: Trace) -> list[RunFinding]:
     if not all_ns or not is_much or launches < GraphsLimits.min_launches:
         return []
     node = link_launches(trace).node[outside]
-    calls = call_forest(trace).names_of(np.where(node >= 0, node, -1))
+    calls = call_forest(trace).names_of(node)
     events = device.filter(outside).select("dur_ns").with_columns(name=calls)
     return [
         make_finding(
@@ -94,14 +92,14 @@ def memory_of_graphs(trace: Trace) -> list[RunFinding]:
     []
     """
     captures = (trace.metadata.graphs or GraphFacts()).captures
-    sizes = [capture.memory_bytes for capture in captures if capture.memory_bytes]
+    holding = [capture for capture in captures if capture.memory_bytes]
     capacity = max((device.memory_bytes or 0 for device in trace.metadata.devices), default=0)
-    held = sum(sizes)
+    held = sum(capture.memory_bytes or 0 for capture in holding)
     if not capacity or held < GraphsLimits.min_memory * capacity:
         return []
-    many, share = units.count_noun(len(sizes), "graphs"), units.share(held, capacity)
-    largest = sorted(captures, key=lambda capture: -(capture.memory_bytes or 0))[:_MAX_REASONS]
-    replayed = sum(capture.replays > 0 for capture in captures)
+    many, share = units.count_noun(len(holding), "graphs"), units.share(held, capacity)
+    largest = sorted(holding, key=lambda capture: -(capture.memory_bytes or 0))[:_MAX_REASONS]
+    replayed = sum(capture.replays > 0 for capture in holding)
     return [
         make_finding(
             "graph-memory",

@@ -351,6 +351,8 @@ class RunLibrary:
             from timesink.runtime.engine import LocalEngine  # noqa: PLC0415 - loads what it needs
 
             job_report.start(f"reading {count_noun(len(recordings), 'ranks')}")
+            # A bar with a count from the beginning: the first rank takes longest.
+            _RanksTold(job_report)(0, len(recordings))
             ranks = read_ranks(
                 recordings,
                 engine=self._engine or LocalEngine(self.jobs),

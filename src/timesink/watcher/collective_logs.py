@@ -51,6 +51,8 @@ SCHEMA = "timesink/log-watch/1"
 POLL_S = 1.0
 """Between two looks at the folder."""
 _MAX_READ_BYTES = 32 << 20
+_MAX_LINE_BYTES = 1 << 20
+"""Of a line whose end was not written yet; a line of the Inspector takes half a kilobyte."""
 _ALARMS = "alarms.jsonl"
 _LEARNING, _WATCHING, _ENDED = "learning", "watching", "ended"
 
@@ -123,12 +125,12 @@ class LogFollower:
     def _files(self, form: str) -> Iterator[Path]:
         with suppress(OSError):
             for file in sorted(self._folder.iterdir()):
-                known = self._forms.get(file)
-                if known is None:
-                    known = log_format(file)
-                    if known is not None:  # else it may be one when more of it is written
-                        self._forms[file] = known
-                if known == form:
+                file_form = self._forms.get(file)
+                if file_form is None:
+                    file_form = log_format(file)
+                    if file_form is not None:  # else it may be one when more of it is written
+                        self._forms[file] = file_form
+                if file_form == form:
                     yield file
 
     def _new_lines(self, file: Path) -> bytes:
@@ -140,6 +142,9 @@ class LogFollower:
             content = stream.read(_MAX_READ_BYTES)
         self._read[file] = begin + len(content)
         lines, separator, rest = (self._rest.get(file, b"") + content).rpartition(b"\n")
+        if len(rest) > _MAX_LINE_BYTES:
+            self.losses.add("lost_events", f"{file.name}: a line without an end")
+            rest = b""
         self._rest[file] = rest
         return lines if separator else b""
 
@@ -211,6 +216,7 @@ class LogWatch:
         self._seen: Counter[Subject] = Counter()
         self._open: dict[Subject, LogAlarm] = {}
         self._alarms: deque[LogAlarm] = deque(maxlen=1000)
+        self._alarm_count = 0
         self._last_s = clock()
         self._longest_s = 0.0
         self._is_new = False
@@ -280,17 +286,26 @@ class LogWatch:
     def _look_at_dumps(self) -> None:
         try:
             trace = read_log_folder(self._logs)
-        except (TimesinkError, OSError):
+        except (TimesinkError, OSError) as error:
+            self._say(f"dumps in {self._logs} cannot be read: {error}")
             return
-        for rule in (never_entered, hanging_collective, disagreeing_ranks):
-            for finding in rule(trace):
-                self._begin(("completion", rule.__name__), finding.sentence, None)
+        sentences: dict[Subject, str] = {
+            ("completion", rule.__name__, finding.sentence): finding.sentence
+            for rule in (never_entered, hanging_collective, disagreeing_ranks)
+            for finding in rule(trace)
+        }
+        # Dumps of further ranks say more: what was said of fewer is over.
+        for subject in [s for s in self._open if s[0] == "completion" and s not in sentences]:
+            self._end(subject)
+        for subject, sentence in sentences.items():
+            self._begin(subject, sentence, None)
 
     def _begin(self, subject: Subject, sentence: str, pair: LogPair | None) -> None:
         if subject in self._open:
             return
         now_us = time.time_ns() // 1000
-        number = f"{time.strftime('%Y%m%d-%H%M%S')}-{len(self._alarms) + 1}"
+        self._alarm_count += 1
+        number = f"{time.strftime('%Y%m%d-%H%M%S')}-{self._alarm_count}"
         alarm = LogAlarm(id=number, sentence=sentence, since_us=now_us)
         self._open[subject] = alarm
         self._alarms.append(alarm)
@@ -355,7 +370,7 @@ class LogWatch:
         self._write(_ENDED)
         self._command.close()
         counts = f"watched {units.count_noun(self._windows.collectives, 'collectives')}"
-        alarms = units.count_noun(len(self._alarms), "alarms") if self._alarms else "no alarm"
+        alarms = units.count_noun(self._alarm_count, "alarms") if self._alarms else "no alarm"
         if self._base is None and self._windows.collectives:
             alarms += f"; {self._plan.skip + self._plan.learn} are needed to learn (--learn)"
         self._say(f"{counts}: {alarms}")

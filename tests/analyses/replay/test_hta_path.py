@@ -9,7 +9,7 @@ import pytest
 
 import timesink
 
-sys.path.insert(0, str(Path(__file__).parents[3] / "benchmarks"))
+sys.path.append(str(Path(__file__).parents[3] / "benchmarks"))
 from hta_path import EXPECTED_PCT, FORWARD, RECORDINGS, bounds_us, subtrace
 
 PAGE = Path(__file__).parents[3] / "docs/accuracy/critical_path.md"

@@ -11,7 +11,7 @@ import pytest
 import timesink
 from timesink.analyses.work.efficiency import operator_efficiency
 
-sys.path.insert(0, str(Path(__file__).parents[3] / "benchmarks"))
+sys.path.append(str(Path(__file__).parents[3] / "benchmarks"))
 
 from efficiency import join_calls
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
 from answers import as_text
 from builders import DIALECTS, kineto, to_bytes, write
-from mutations import Mutant, corpus
+from mutations import BASES, Mutant, corpus
 from timesink.errors import TimesinkError
+from timesink.formats.chrome import decode
+from timesink.formats.chrome.container import PieceText, cut_pieces
 from timesink.formats.read_options import ReadOptions
 from timesink.formats.readers import read_trace
 from timesink.runtime import native
@@ -92,6 +96,25 @@ def test_nothing_stays_of_a_piece_that_is_refused(tmp_path, monkeypatch):
     """A category that no event has in the end would name a vendor."""
     event = '{"ph": "X", "cat": "xpu_memcpy", "name": "a", "pid": 0, "tid": 3, "ts": 1, "dur": 2'
     path = write(tmp_path / "trace.json", with_events([f'{event}, "args": {{}}, {{}}']))
+    scanned, decoded = both_answers(path, monkeypatch)
+    assert scanned == decoded
+
+
+def cut_small_pieces(stream: Iterable[bytes], **how: int) -> Iterator[PieceText]:
+    """Pieces of a few events, where others have thousands."""
+    blocks = (block[at : at + 500] for block in stream for at in range(0, len(block), 500))
+    return cut_pieces(blocks, size=2000, **how)
+
+
+@pytest.mark.parametrize("base", ["training", "old", "probes"])
+def test_pieces_that_are_refused_between_clean_ones(base, tmp_path, monkeypatch):
+    """Columns of clean pieces grow over the stream: what is unusual must end them where it is."""
+    text = BASES[base]()
+    places = [match.start() for match in re.finditer(rb'"ph":', text)]
+    for place in places[len(places) // 3 :: max(1, len(places) // 4)]:
+        text = text[:place] + b"\x01" + text[place + 1 :]
+    monkeypatch.setattr(decode, "cut_pieces", cut_small_pieces)
+    path = write(tmp_path / "trace.json", text)
     scanned, decoded = both_answers(path, monkeypatch)
     assert scanned == decoded
 

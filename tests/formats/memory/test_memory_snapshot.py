@@ -27,7 +27,7 @@ from timesink.formats.memory_snapshot.reader import sniff
 from timesink.formats.readers import read_trace
 from timesink.formats.source_file import open_source
 from timesink.model.schema import TABLES
-from timesink.runtime.native import native_module
+from timesink.runtime.native import NATIVE_VARIABLE, native_module
 
 
 @pytest.fixture(scope="module")
@@ -174,6 +174,43 @@ def test_compiled_code_reads_the_same(tmp_path: Path):
         assert answer_of(file, is_native=True) == answer_of(file, is_native=False), number
         compiled += compiled_parts(open_source(file)) is not None
     assert compiled >= 6  # all that are whole, but for one that is of 2022
+
+
+def nested_tuples(levels: int) -> object:
+    """Two of the level below, at each level: few bytes that stand for billions of values."""
+    value: object = ()
+    for _ in range(levels):
+        value = (value, value)
+    return value
+
+
+@pytest.mark.parametrize("way", ["1", "0"])
+def test_values_that_nest_are_no_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str):
+    monkeypatch.setenv(NATIVE_VARIABLE, way)
+    snapshot, endless = train(2).snapshot(), nested_tuples(60)
+    for event, key in zip(snapshot["device_traces"][0], ("action", "stream", "size"), strict=False):
+        event[key] = endless
+    snapshot["segments"][0] |= {"segment_type": endless, "segment_pool_id": (endless, 0)}
+    mark = {"name": endless, "device": [1], "time_us": 5, "stage": "START"}
+    snapshot["external_annotations"] = [mark]
+    trace = read_trace(write_snapshot(tmp_path / "a.pickle", snapshot))
+    assert {entry.code for entry in trace.health} == {"unknown_action", "bad_value"}
+    assert trace.memory_segments["segment_type"][0] == "tuple"
+
+
+@pytest.mark.skipif(native_module() is None, reason="nothing was compiled")
+def test_compiled_code_refuses_segments_that_are_their_own_stack(tmp_path: Path):
+    circle: list[object] = []
+    circle += [{"frames": circle}, *({"size": size} for size in range(1000))]
+    snapshot = {"segments": circle, "device_traces": [[]]}
+    assert compiled_parts(open_source(write_snapshot(tmp_path / "a.pickle", snapshot))) is None
+
+
+@pytest.mark.skipif(native_module() is None, reason="nothing was compiled")
+def test_compiled_code_keeps_what_is_shared(tmp_path: Path):
+    file = write_snapshot(tmp_path / "a.pickle", {"entries": nested_tuples(60)})
+    first, second = plain_pickle.load_plain(open_source(file))["entries"]
+    assert first is second
 
 
 def test_sums_are_those_of_the_viewer(trained: Path):

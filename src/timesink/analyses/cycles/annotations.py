@@ -10,7 +10,14 @@ import numpy as np
 import polars as pl
 from msgspec.structs import replace
 
-from timesink.analyses.columns import device_columns, host_columns, host_names, memoize_per_trace
+from timesink.analyses.columns import (
+    Texts,
+    device_columns,
+    encode,
+    host_columns,
+    host_names,
+    memoize_per_trace,
+)
 from timesink.analyses.cycles.kernel_sequence import launching_process
 from timesink.analyses.cycles.marks import (
     family_name,
@@ -100,7 +107,7 @@ def recorded_processes(trace: Trace) -> list[str]:
     """Processes with work, annotations or steps, in the order of their names."""
     annotated = trace.lazy("host").filter(pl.col("kind") == "annotation")
     marked = pl.concat(
-        frame.select(pl.col("pid").cast(pl.String).fill_null("")).unique()
+        frame.select("pid").unique().select(pl.col("pid").cast(pl.String).fill_null(""))
         for frame in (annotated, trace.lazy("steps"))
     ).collect()["pid"]
     return sorted(
@@ -119,9 +126,13 @@ def _work_starts(trace: Trace, *, on_device: bool) -> dict[str, Ints]:
         host = host_columns(trace)
         waits = pl.Series(host_names(trace).matching(is_wait))
         events = host.filter(~host["kind"].is_in(_NO_WORK) & ~waits)
-    chosen = events.select(pl.col("pid").cast(pl.String).fill_null(""), "ts_ns")
-    by_process = chosen.partition_by("pid", as_dict=True)
-    return {str(pid): np.sort(part["ts_ns"].to_numpy()) for (pid,), part in by_process.items()}
+    codes, pids = encode(events["pid"])
+    named = Texts(codes, [pid or "" for pid in pids]).renamed(str)
+    start = events["ts_ns"].to_numpy()
+    of_process = {pid: np.flatnonzero(named.codes == code) for code, pid in enumerate(named.texts)}
+    # In the order in which processes first come.
+    first_come = sorted((int(rows[0]), pid) for pid, rows in of_process.items() if len(rows))
+    return {pid: np.sort(start[of_process[pid]]) for _, pid in first_come}
 
 
 _NOT_A_UNIT = re.compile(

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.columns import memoize_per_trace
-from timesink.analyses.device_activities import NO_CALL
+from timesink.analyses.device_activities import NO_CALL, Activities
 from timesink.analyses.forest import interval_mask
 from timesink.analyses.replay.graph import ReplayGraph, replay_graph
 from timesink.analyses.replay.points import HostPoints
@@ -220,10 +220,15 @@ def work_by_step(graph: ReplayGraph, marks: Ints) -> Ints:
     Work belongs to the step of its launch or operator, as in the table of steps.  Where the
     recording has work of devices alone, steps are made of its times.
     """
-    work = graph.work
-    step = step_at(work.origin_start, work.origin_end, marks)
-    has_origin = work.origin != NO_CALL
-    return step if _is_device_only(graph, marks) else np.where(has_origin, step, -1)
+    return _work_by_step(graph.work, marks.tobytes(), is_device_only=_is_device_only(graph, marks))
+
+
+@memoize_per_trace
+def _work_by_step(work: Activities, marks: bytes, *, is_device_only: bool) -> Ints:
+    """The same, found once: whatever a program is changed to, it has the steps of its recording."""
+    bounds = np.frombuffer(marks, np.int64).reshape(-1, 2)
+    step = step_at(work.origin_start, work.origin_end, bounds)
+    return step if is_device_only else np.where(work.origin != NO_CALL, step, -1)
 
 
 def _is_device_only(graph: ReplayGraph, marks: Ints) -> bool:

@@ -21,6 +21,7 @@ from timesink.analyses.columns import (
     device_numbers,
     host_names,
     memoize_per_trace,
+    memoize_structure,
     numbers,
     start_and_end,
     union_length_by_group,
@@ -119,9 +120,32 @@ def modelled_share(kernels: pl.DataFrame) -> float | None:
     return sum(times.get(kind, 0) for kind in (MODELLED, LIKE)) / total if total else None
 
 
-@memoize_per_trace
-def modelled_calls(trace: Trace, user_formulas: FormulaRegistry | None = None) -> ModelledCalls:
-    """What every call with device work computes and moves; `user_formulas` go first."""
+class _OwnedWork(msgspec.Struct, frozen=True, eq=False):
+    """Kernels, the calls whose work they are, and what these compute: no clock changes it."""
+
+    rows: Ints
+    """Rows of `trace.device`."""
+    why: Ints
+    """What is known of each, where no call has it."""
+    device: Ints
+    owned: Ints
+    """Places of those that belong to a call."""
+    place: Ints
+    """The call of each of these."""
+    first: Ints
+    """The first activity of each call."""
+    node: Nodes
+    codes: Any
+    """Which kernel on which grid each row of `trace.device` is."""
+    has_grid: Flags
+    set_of: Ints
+    sets: pl.DataFrame
+    recomputed: Flags
+    recorded_flop: pl.Series
+
+
+@memoize_structure
+def _owned_work(trace: Trace, user_formulas: FormulaRegistry | None) -> _OwnedWork:
     device, forest = device_columns(trace), call_forest(trace)
     rows = np.flatnonzero(device["kind"].is_in(KERNEL_KINDS).to_numpy() | _copies(trace))
     launched = link_launches(trace).node[rows]
@@ -135,25 +159,48 @@ def modelled_calls(trace: Trace, user_formulas: FormulaRegistry | None = None) -
     keys, place = np.unique(places, return_inverse=True)
     first = np.full(len(keys), len(rows))
     np.minimum.at(first, place, owned)
-    start, end = start_and_end(device, rows)
     node = owner[first]
     geometry = trace.lazy("device").select("name", *SHAPE).collect()
     codes = geometry.select(pl.struct(pl.all()).hash(7)).to_series().to_numpy()
     signature = _signatures(codes[rows[owned]], place, len(keys))
     set_of, sets = _argument_sets(trace, node, (rows[owned], place), signature, user_formulas)
+    return _OwnedWork(
+        rows=rows,
+        why=why,
+        device=number,
+        owned=owned,
+        place=place,
+        first=first,
+        node=node,
+        codes=codes,
+        has_grid=geometry["grid_x"].is_not_null().to_numpy(),
+        set_of=set_of,
+        sets=sets,
+        recomputed=_is_recomputed(trace, forest, node, _shapes(sets)[set_of]),
+        recorded_flop=trace.lazy("host").select("flop").collect()["flop"][forest.row[node]]
+        if len(node)
+        else pl.Series("flop", [], pl.Int64),
+    )
+
+
+@memoize_per_trace
+def modelled_calls(trace: Trace, user_formulas: FormulaRegistry | None = None) -> ModelledCalls:
+    """What every call with device work computes and moves; `user_formulas` go first."""
+    work, device = _owned_work(trace, user_formulas), device_columns(trace)
+    rows, owned, place, first = work.rows, work.owned, work.place, work.first
+    number, set_of, sets, why = work.device, work.set_of, work.sets, work.why.copy()
+    start, end = start_and_end(device, rows)
     step = _steps_of(trace, rows)
     calls = pl.DataFrame(
         {
-            "node": node,
+            "node": work.node,
             "set": set_of,
             "step": step[first],
             "device": number[first],
             "captured": captured_rows(trace)[rows[first]],
-            "union_ns": union_length_by_group(place, start[owned], end[owned], len(keys)),
-            "recomputed": _is_recomputed(trace, forest, node, _shapes(sets)[set_of]),
-            "recorded_flop": trace.lazy("host").select("flop").collect()["flop"][forest.row[node]]
-            if len(node)
-            else [],
+            "union_ns": union_length_by_group(place, start[owned], end[owned], len(first)),
+            "recomputed": work.recomputed,
+            "recorded_flop": work.recorded_flop,
         },
         schema_overrides={"union_ns": pl.Int64(), "recorded_flop": pl.Int64()},
     )
@@ -162,7 +209,7 @@ def modelled_calls(trace: Trace, user_formulas: FormulaRegistry | None = None) -
     has_work = sets["matrix_flop"].is_not_null().to_numpy()
     why[owned] = np.where(has_work[set_of[place]], _CODE[MODELLED], _CODE[UNTOLD])
     length = end - start
-    total = np.bincount(place, length[owned], minlength=len(keys))
+    total = np.bincount(place, length[owned], minlength=len(first))
     share = np.zeros(len(rows))
     share[owned] = length[owned] / np.maximum(total[place], 1)
     of_set = np.full(len(rows), -1, dtype=np.int64)
@@ -180,9 +227,9 @@ def modelled_calls(trace: Trace, user_formulas: FormulaRegistry | None = None) -
             "captured": captured_rows(trace)[rows],
             "is_kernel": device["kind"].is_in(KERNEL_KINDS).to_numpy()[rows],
             "communicates": (device["kind"] == "collective").to_numpy()[rows],
-            "code": codes[rows],
+            "code": work.codes[rows],
             "name": device["name"].to_physical().to_numpy()[rows],
-            "has_grid": geometry["grid_x"].is_not_null().to_numpy()[rows],
+            "has_grid": work.has_grid[rows],
         },
     )
     kernels = _with_twins(kernels).with_columns(

@@ -32,7 +32,8 @@ def _listings(code: pl.DataFrame) -> Iterator[blocks.Code]:
     kernels = code.partition_by("kernel", "file", maintain_order=True)
     for kernel in kernels[:_MAX_CODE]:
         note = "The end is left out." if kernel["is_cut"][0] else ""
-        yield blocks.Code(kernel["kernel"][0], tuple(kernel["code"].to_list()), note)
+        lines = tuple(kernel["code"].fill_null("").to_list())
+        yield blocks.Code(kernel["kernel"][0], lines, note)
 
 
 def _lead(frame: pl.DataFrame) -> str:

@@ -9,7 +9,10 @@ from timesink.model import units
 from timesink.model.trace import Trace
 
 _MAX_SOURCES = 2
-HOW_TO_NAME = "name captures with --capture, or an eager run of the program with --names-from"
+HOW_TO_NAME = (
+    "timesink record notes captures; or name them with --capture, or an eager run of the program "
+    "with --names-from"
+)
 
 
 def capture_note(trace: Trace) -> str:

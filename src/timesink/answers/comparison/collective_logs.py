@@ -108,7 +108,7 @@ def headline(pair: LogPair) -> str:
     if said:
         return said[0]
     if pair.base.collectives.is_empty() or pair.new.collectives.is_empty():
-        return "One of both logs holds no collective of a group."
+        return "One of the two logs holds no collectives of a group."
     return "No change: collectives take as long in both logs, and no rank became later."
 
 
@@ -248,8 +248,8 @@ def logs_gate(
             row for row in pair.operations().filter("is_change").to_dicts() if row["change_ns"] > 0
         ]
         fails = bool(slower) and time_pct > 0 and limit.is_exceeded(time_pct)
-        length = "longer" if time_pct > 0 else "less time"
-        text = f"Collectives take {abs(time_pct):.3g} % {length} than in base."
+        how = "longer" if time_pct > 0 else "less time"
+        text = f"Collectives take {abs(time_pct):.3g} % {how} than in base, all together."
         text = " ".join([text, *(operation_sentence(row) for row in slower[:1])])
         if not slower:
             text = "Collectives take no longer than in base."

@@ -24,7 +24,13 @@ from timesink.formats.collective_logs.rows import (
 )
 from timesink.formats.collective_logs.signatures import is_flight_recorder
 from timesink.formats.memory_snapshot.collection import StackTable
-from timesink.formats.plain_pickle import is_pickle, load_plain
+from timesink.formats.plain_pickle import (
+    brief_repr,
+    is_pickle,
+    load_plain,
+    plain_text,
+    without_collection,
+)
 from timesink.formats.read_options import ReadOptions
 from timesink.formats.source_file import SourceFile
 from timesink.model.element_types import type_by_spelling
@@ -52,7 +58,8 @@ def read(source: SourceFile, options: ReadOptions) -> Trace:  # noqa: ARG001 - n
             "record with TORCH_FR_BUFFER_SIZE (before 2.9: TORCH_NCCL_TRACE_BUFFER_SIZE) above 0",
         )
     losses, rank = Losses(), _rank(dump, source.name)
-    columns = _columns(dump, entries, rank, losses)
+    with without_collection():
+        columns = _columns(dump, entries, rank, losses)
     statuses = _mapping(dump.get("pg_status"))
     status = {
         group: {key: whole_number(value) for key, value in _mapping(numbers).items()}
@@ -114,13 +121,15 @@ def _columns(
             or "profiling_name" not in e
             or not isinstance(e["profiling_name"], str)
         )
-        losses.add("not_an_event", _brief(odd), len(entries) - len(calls))
+        losses.add("not_an_event", brief_repr(odd), len(entries) - len(calls))
 
     def values(key: str) -> list[Any]:
         return [call.get(key) for call in calls]
 
     groups = _groups(dump, values("process_group"), rank)
-    names = [name.rpartition(":") for name in values("profiling_name")]
+    recorded = values("profiling_name")
+    parts = {name: name.rpartition(":") for name in set(recorded)}
+    names = [parts[name] for name in recorded]
     is_p2p = [value is True for value in values("is_p2p")]
     sequences = [
         single if alone else together
@@ -170,15 +179,12 @@ def _columns(
     }
 
 
-def _brief(value: Any) -> str:
-    """What an entry is; its text may be as deep as it likes."""
-    return repr(value)[:80] if not isinstance(value, dict | list | tuple) else type(value).__name__
-
-
 def _numbers(values: list[Any]) -> list[int | None]:
     """Whole numbers; None for anything else."""
     return [
-        value if type(value) is int and -_LARGEST <= value < _LARGEST else whole_number(value)
+        value
+        if value is None or (type(value) is int and -_LARGEST <= value < _LARGEST)
+        else whole_number(value)
         for value in values
     ]
 
@@ -248,7 +254,7 @@ def _states(
     for call, alone, sequence in zip(calls, is_p2p, sequences, strict=True):
         state = call.get("state")
         if not isinstance(state, str) or state not in _STATES:
-            losses.add("bad_value", f"a state {_brief(state)}")
+            losses.add("bad_value", f"a state {brief_repr(state)}")
             state = SCHEDULED
         if state != COMPLETED and not alone and call.get("retired") is not True:
             group = call.get("pg_id")
@@ -276,6 +282,9 @@ def _shapes(sizes: list[Any], types: list[Any]) -> list[tuple[int | None, str | 
     return shapes
 
 
+_WHOLE, _TEXTS = frozenset({int}), frozenset({str})
+
+
 def _shape_key(sizes: Any, types: Any) -> Any:
     """What shapes are told apart by; None where they are no plain ones.
 
@@ -284,9 +293,9 @@ def _shape_key(sizes: Any, types: Any) -> Any:
     if not isinstance(sizes, list | tuple) or not isinstance(types, list | tuple):
         return None
     for shape in sizes:
-        if not isinstance(shape, list | tuple) or any(type(axis) is not int for axis in shape):
+        if not isinstance(shape, list | tuple) or not _WHOLE.issuperset(map(type, shape)):
             return None
-    if any(type(name) is not str for name in types):
+    if not _TEXTS.issuperset(map(type, types)):
         return None
     return tuple(map(tuple, sizes)), tuple(types)
 
@@ -310,7 +319,8 @@ def _bytes(sizes: Any, types: Any) -> int | None:
         numbers = [whole_number(n) for n in shape] if isinstance(shape, list | tuple) else [None]
         if known is None or any(number is None or number < 0 for number in numbers):
             return None
-        total += known.bytes * prod(number or 0 for number in numbers)
+        # Of real numbers: products of whole ones have no bound.
+        total += prod((float(number or 0) for number in numbers), start=known.bytes)
     return int(total) if total < 2**60 else None
 
 
@@ -319,7 +329,7 @@ def _sizes_text(sizes: Any) -> str | None:
     if not isinstance(sizes, list | tuple):
         return None
     shapes = [
-        "x".join(str(number) for number in shape[:16])
+        "x".join(plain_text(number)[:20] for number in shape[:16])
         for shape in sizes[:16]
         if isinstance(shape, list | tuple)
     ]

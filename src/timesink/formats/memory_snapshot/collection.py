@@ -15,7 +15,7 @@ from typing import Any, TypeAlias, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from timesink.formats.plain_pickle import Stack
+from timesink.formats.plain_pickle import Stack, brief_repr, plain_text
 
 ACTIONS = (
     *("alloc", "free_requested", "free_completed"),
@@ -223,9 +223,12 @@ class Collection:
         """The columns of events; None where one of them is odd, and each has to be looked at."""
         try:
             action, *numbers = zip(*map(_FIELDS, taken), strict=True)
+            notes = [event.get("user_metadata") or "" for event in taken]
+            # Of values that nest a hash may be endless, or exhaust the stack.
+            if {*map(type, action), *map(type, notes)} != {str}:
+                return None
             codes = array("B", map(CODE_OF.__getitem__, action))
             columns = [codes, *(array("Q", values) for values in numbers)]
-            notes = [event.get("user_metadata") or "" for event in taken]
             if any(note not in _NO_CONTEXT for note in set(notes)):
                 return None
         except (KeyError, TypeError, ValueError, OverflowError, AttributeError):
@@ -245,10 +248,11 @@ class Collection:
             size, stream, time_us = (event.get(key, 0) for key in _NUMBERS[1:])
         code = CODE_OF.get(action) if isinstance(action, str) else None
         if code is None:
-            self.lose("unknown_action", repr(action)[:60])
+            self.lose("unknown_action", brief_repr(action)[:60])
             return None
         if not (_is_count(address) and _is_count(size) and _is_count(time_us)):
-            self.lose("bad_value", f"an event with {address!r:.40}, {size!r:.40}, {time_us!r:.40}")
+            odd = ", ".join(brief_repr(value)[:40] for value in (address, size, time_us))
+            self.lose("bad_value", f"an event with {odd}")
             return None
         stack = self.stacks.number(event.get("frames"))
         annotation, number = event.get("user_metadata"), 0
@@ -295,7 +299,7 @@ class Collection:
             requested: Any = block.get("requested_size", past.get("real_size", size))
             yield (
                 *(address, size, requested if _is_count(requested) else size),
-                str(block.get("state")),
+                plain_text(block.get("state")),
                 self.stacks.number(block.get("frames", past.get("frames"))),
             )
             address += size

@@ -11,7 +11,7 @@ from timesink.formats.memory_snapshot.collection import ACTIONS, Collection, Eve
 from timesink.formats.memory_snapshot.compiled import SnapshotParts, compiled_parts
 from timesink.formats.memory_snapshot.signature import sniff
 from timesink.formats.memory_snapshot.tables import snapshot_tables
-from timesink.formats.plain_pickle import load_plain
+from timesink.formats.plain_pickle import load_plain, plain_text
 from timesink.formats.read_options import ReadOptions
 from timesink.formats.source_file import SourceFile
 from timesink.model.health import HealthEntry
@@ -93,12 +93,13 @@ def _failures(collection: Collection, traces: list[EventColumns]) -> list[dict[s
 def _annotations(value: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Ranges that the program marked, where the snapshot has them: name, device, begin and end."""
     listed = value.get("external_annotations")
-    open_ranges: dict[tuple[Any, Any], list[int]] = {}
+    open_ranges: dict[tuple[str, int | None], list[int]] = {}
     ranges = []
     for mark in listed if isinstance(listed, list) else ():
         if not isinstance(mark, dict) or not isinstance(mark.get("time_us"), int):
             continue
-        key = (str(mark.get("name"))[:200], mark.get("device"))
+        device = mark.get("device")
+        key = plain_text(mark.get("name"))[:200], device if isinstance(device, int) else None
         if mark.get("stage") == "START":
             open_ranges.setdefault(key, []).append(mark["time_us"])
         elif open_ranges.get(key):
@@ -108,7 +109,7 @@ def _annotations(value: Mapping[str, Any]) -> list[dict[str, Any]]:
                 ranges.append(
                     {
                         "name": key[0],
-                        "device": key[1] if isinstance(key[1], int) else None,
+                        "device": key[1],
                         "start_ns": start * 1000,
                         "end_ns": end * 1000,
                     }

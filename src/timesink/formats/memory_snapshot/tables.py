@@ -10,6 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from timesink.formats.memory_snapshot.collection import CODE_OF, Collection, EventColumns
+from timesink.formats.plain_pickle import plain_text
 
 ROUNDING_BYTES = 512
 """What the allocator rounds requests up to; events have what was asked for, not what was taken."""
@@ -73,9 +74,11 @@ def _segment_rows(collection: Collection, device_type: int) -> pl.DataFrame:
                 "blocks": len(blocks),
                 "free_blocks": len(free),
                 "largest_free_bytes": max(free, default=0),
-                "stream": str(segment["stream"]),
-                "segment_type": str(segment["segment_type"]),
-                "pool": "/".join(map(str, pool)) if isinstance(pool, tuple | list) else None,
+                "stream": plain_text(segment["stream"]),
+                "segment_type": plain_text(segment["segment_type"]),
+                "pool": "/".join(map(plain_text, pool[:8]))
+                if isinstance(pool, tuple | list)
+                else None,
                 "expandable": bool(segment["is_expandable"]),
                 "call_stack": collection.stacks.texts[segment["frames"]] or None,
                 "held": sum(block[1] for block in live),
@@ -115,7 +118,14 @@ def _number(value: Any, default: int | None = None) -> int | None:
 def _held_blocks(collection: Collection) -> pl.DataFrame:
     """Blocks that tensors use when the snapshot is taken."""
     rows = [
-        (_number(segment["device"]) or 0, address, size, requested, stack, str(segment["stream"]))
+        (
+            _number(segment["device"]) or 0,
+            address,
+            size,
+            requested,
+            stack,
+            plain_text(segment["stream"]),
+        )
         for segment in collection.segments
         for address, size, requested, state, stack in segment["blocks"]
         if state == _LIVE

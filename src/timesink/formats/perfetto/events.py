@@ -502,7 +502,6 @@ def _stage_category(sort: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-@lru_cache(1024)
 def _stream_of(queue: str) -> Lane:
     """The number of a stream in the name of its queue, else the name."""
     digits = _NUMBER.search(queue)

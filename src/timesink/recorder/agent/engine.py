@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from timesink.errors import TimesinkError
 from timesink.recorder.agent.compiled_code import CompilerWatch
+from timesink.recorder.agent.graph_captures import GraphCaptures
 from timesink.recorder.agent.memory_history import MemoryHistory
 from timesink.recorder.agent.plain import PlainCycles, last_plain
 from timesink.recorder.agent.profiling import ForeignProfilers, RecordedWindow, Stage
@@ -231,12 +232,15 @@ class CycleEngine:
             torch, self._notebook, is_wanted="memory-snapshot" in plan.extras
         )
         self._compiled = CompilerWatch(torch, self._notebook, is_wanted="compiled" in plan.extras)
+        self._captures = GraphCaptures(
+            torch, self._notebook, is_wanted="graphs" not in plan.without and not plan.plain_only
+        )
         self._plain = PlainCycles(self._notebook, torch, device_events=plan.device_events)
         self._source: Counting | None = None
         self._own_thread = RecordedThread(self._end_of_thread)
         self._foreign = ForeignProfilers(torch, self._give_way)
         self._endings = Endings(self.end)
-        self._leaving = [self._endings.leave, self._foreign.leave]
+        self._leaving = [self._endings.leave, self._foreign.leave, self._captures.leave]
 
     # -- what hooks call -------------------------------------------------------------------------
 
@@ -358,6 +362,7 @@ class CycleEngine:
             self._begin_plain(source)
         elif due is NextAction.PREPARE:
             self._plain.end(wait=True)
+            self._captures.give_up()
             with self._foreign.ours():
                 self._window.prepare()
         elif due is NextAction.START:
@@ -397,6 +402,7 @@ class CycleEngine:
         )
 
     def _start(self, source: Counting) -> None:
+        self._captures.give_up()
         with self._foreign.ours():
             self._window.open(by=source.by, name=source.name, skipped=source.skipped or 0)
         self._own_thread.begin()
@@ -412,6 +418,7 @@ class CycleEngine:
 
     def _give_way(self) -> None:
         """The program starts a profiler of its own: two at a time break each other."""
+        self._captures.give_up()
         if self.is_recording:
             self.end("the program started torch.profiler itself")
         elif self._window.stage is Stage.PREPARED and self._source is not None:
@@ -464,6 +471,7 @@ class CycleEngine:
         """A copy of this process records only where the process itself has not begun to."""
         if self._source is None:
             self._endings.adopt()
+            self._captures.forget()
         else:
             self.is_over = True
             self._memory.forget()

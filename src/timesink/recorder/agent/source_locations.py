@@ -21,17 +21,18 @@ from typing import Any
 
 from timesink.recorder.folder import LINE_MARK, MODULE_MARK
 
-_WRAPPERS = frozenset(
+WRAPPERS = frozenset(
     {"DataParallel", "DistributedDataParallel", "FullyShardedDataParallel", "OptimizedModule"}
 )
 """Modules around a network that change nothing in it: the network is the same without them."""
 _WRAPPED = frozenset({"_orig_mod", "_fsdp_wrapped_module", "_checkpoint_wrapped_module"})
 """What modules are called within those that wrap them."""
-_GENERATED = ("torch.fx.", "torch._dynamo.", "torch._inductor.", "torch._functorch.")
+GENERATED = ("torch.fx.", "torch._dynamo.", "torch._inductor.", "torch._functorch.")
 _WARNS = r"Using `torch\.compile\(module\)` when there are global hooks"
 _WAITS = ("item", "tolist", "__bool__", "__int__", "__float__")
 """Methods of a tensor that wait for its value."""
 FAR = 2
+_MAX_FRAMES = 32
 
 
 class ModuleNames:
@@ -77,6 +78,30 @@ class ProgramLines:
                 break
             frame = frame.f_back
         return library
+
+    def stack(self, frame: FrameType | None, until: FrameType | None = None) -> list[str]:
+        """Functions of the program and of libraries above, the innermost first, as profilers do.
+
+        `model.py(88): forward`; those of torch are left out, and those from `until` on.
+        """
+        lines: list[str] = []
+        while frame is not None and frame is not until and len(lines) < _MAX_FRAMES:
+            code = frame.f_code
+            if self.distance(code) < FAR:
+                lines.append(f"{self._seen[code][1]}({frame.f_lineno}): {code.co_name}")
+            frame = frame.f_back
+        return lines
+
+    def function(self, code: CodeType | None) -> list[str]:
+        """A function of the program by the line it begins in; nothing for one of torch."""
+        if code is None or self.distance(code) >= FAR:
+            return []
+        return [f"{self._seen[code][1]}({code.co_firstlineno}): {code.co_name}"]
+
+    def line(self, code: CodeType, number: int) -> str:
+        """`train.py:88` for a line of some code."""
+        self.distance(code)
+        return f"{self._seen[code][1]}:{number}"
 
     def distance(self, code: CodeType) -> int:
         """How far code is from the program: 0 is the program, 1 a library, `FAR` torch."""
@@ -151,7 +176,7 @@ class Places:
             if frame.f_code is code:
                 running.append(frame.f_locals.get("self"))
             frame = frame.f_back
-        inside = [module for module in reversed(running) if type(module).__name__ not in _WRAPPERS]
+        inside = [module for module in reversed(running) if type(module).__name__ not in WRAPPERS]
         for module in inside[:1]:
             self._names.name(module, outermost=True)
 
@@ -181,11 +206,11 @@ class Places:
 
     def _entered(self, module: Any) -> None:
         kind = type(module)
-        if not self._is_profiled() or kind.__module__.startswith(_GENERATED):
+        if not self._is_profiled() or kind.__module__.startswith(GENERATED):
             return
         stack = self._stack()
         try:
-            if not stack and kind.__name__ in _WRAPPERS:
+            if not stack and kind.__name__ in WRAPPERS:
                 return
             name = MODULE_MARK + self._names.name(module, outermost=not stack)
             names = [name] if stack else [*self._line(sys._getframe(2)), name]  # noqa: SLF001
