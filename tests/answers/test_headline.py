@@ -171,7 +171,7 @@ def test_the_operator_that_the_program_calls_is_named():
     inner = O("aten::_attention_forward", 1, 798)
     outer = [O("attention_block", 0, 802), O("aten::attention", 0, 800), inner]
     trace = read(STEP(1, 0, 1000), *outer, R(910, 5, c=1), K("gemm", 920, 50, c=1))
-    assert "keep the shapes of attention the same from step to step" in headline(trace)
+    assert "keep the shapes of attention() the same from step to step" in headline(trace)
 
 
 def test_what_may_be_profiler_overhead_is_measured_first(monkeypatch):

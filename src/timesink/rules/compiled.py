@@ -118,7 +118,7 @@ def repeated_compilations(trace: Trace) -> list[RunFinding]:
             evidence=tuple(
                 Evidence(
                     "place",
-                    f"{_function(*key)}: {_last_reason(group)}",
+                    f"{_function(*key)}: {_main_reason(group)}",
                     numbers={"compilations": len(group), "compiling_us": 1e6 * _seconds(group)},
                 )
                 for key, group in groups[:_MAX_SHOWN]
@@ -131,9 +131,10 @@ def _seconds(group: list[Compilation]) -> float:
     return sum(entry.seconds for entry in group)
 
 
-def _last_reason(group: list[Compilation]) -> str:
-    reasons = [entry.failure or entry.reason for entry in group]
-    return next((reason for reason in reasons[::-1] if reason), "")
+def _main_reason(group: list[Compilation]) -> str:
+    """Why the compiler gave up, or else what it compiled again for first, as the sentence says."""
+    reasons = [entry.failure for entry in group] + [entry.reason for entry in group]
+    return next((reason for reason in reasons if reason), "")
 
 
 def _function(name: str, place: str) -> str:

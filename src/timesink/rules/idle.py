@@ -367,7 +367,7 @@ def dominant_operator(trace: Trace) -> list[RunFinding]:
     numbers = {"calls": len(operator_nodes), "host_us_per_step": host_ns / 1000}
     table_ns = float(spent.max()) / steps.count
     public = _public_name(forest, operator_nodes)
-    public = public if public == name else public.removeprefix("aten::")
+    public = public if public == name else f"{public.removeprefix('aten::')}()"
     inside = f" (in {public})" if public != name else ""
     how = (
         "by itself"

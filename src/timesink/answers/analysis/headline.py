@@ -527,7 +527,7 @@ def _doubtful(efficiency: Efficiency, total: float) -> Iterator[str]:
     assumed = operator_efficiency(efficiency).filter(pl.col("assumed") != "")
     part = float(assumed["device_ns"].sum())
     if part > _MIN_ASSUMED * total:
-        yield f"{units.share(part, total)} of it rests on assumptions (column assumed)"
+        yield f"{units.share(part, total)} of the kernel time rests on assumptions (column assumed)"
 
 
 def _left_out(efficiency: Efficiency) -> Iterator[str]:
