@@ -80,6 +80,10 @@ NO_COMPILED_CODE = Absent(
     "no code of generated kernels lies beside the recording",
     "record it with  timesink record --with compiled -- CMD",
 )
+NO_COMPILED_KERNELS = Absent(
+    "no kernel that a compiler generated ran on a device",
+    "its graph breaks and repeated compilations are findings of  timesink analyze",
+)
 NO_SHAPES_IN_GRAPHS = Absent(
     "most kernels were launched by graphs, so their operators are not known",
     "name the captures of the graphs with --capture, or an eager run with --names-from",

@@ -402,6 +402,8 @@ def whatif(
         trace = open_trace(source, **chosen, cache=cache, jobs=jobs, progress=progress)  # type: ignore[arg-type]
     path = trace.metadata.source if isinstance(source, Trace) else str(source)
     if not trace.has_timeline:
+        if trace.has_behaviour:
+            raise UnreadableError.only_behaviour(path)
         raise UnreadableError.no_timeline(path)
     what_if = WhatIf(trace, path, requested, not requested if best is None else best)
     # What nothing is named by is refused here, not where the answer is looked at.

@@ -25,6 +25,7 @@ from timesink.analyses.columns import (
 )
 from timesink.analyses.device_activities import has_device_work
 from timesink.analyses.device_idle import idle_causes
+from timesink.analyses.fitness import recording_fitness
 from timesink.analyses.kernels.peaks import choose_peaks
 from timesink.analyses.names import short_kernel_name
 from timesink.analyses.replay.changes import parse_change
@@ -40,6 +41,7 @@ from timesink.analyses.work.steps import COLLECTIVE, LINK, MATRIX, MEMORY, VECTO
 from timesink.errors import UsageError
 from timesink.model import units
 from timesink.model.findings import Evidence, RunFinding, gravest_first
+from timesink.model.fitness import CRITICAL_PATH
 from timesink.model.intervals import Floats, Ints
 from timesink.model.trace import Trace
 from timesink.rules import device_work
@@ -381,6 +383,7 @@ _IDLE_ANYWAY = {
     "host": "something else is the bottleneck meanwhile",
     "busy": "other work of the device is the bottleneck",
 }
+_UNKNOWN_DECIDES = "this recording does not show what the bottleneck is"
 
 
 @memoize_per_trace
@@ -493,7 +496,12 @@ def _fill_patterns(texts: Iterable[str], finding: RunFinding) -> Iterable[str]:
 
 
 def _who_decides(trace: Trace) -> str:
-    """Why something saves nothing: a device works nearly all the time or not, or there is none."""
+    """Why something saves nothing: a device works nearly all the time or not, or there is none.
+
+    Empty where a recording does not show what decides its time.
+    """
+    if not recording_fitness(trace).answers(CRITICAL_PATH):
+        return ""
     if not has_device_work(trace):
         return "host"
     idle, steps = idle_causes(trace), complete_steps(trace)
@@ -523,7 +531,9 @@ def _with_saving(
         # Some changes go further than mending the finding would: then they are the most.
         cost = min(cost, saved) if at_most or entry.get("at_most") else min(saved, mean_step_ns)
     if saved is not None and cost < EfficiencyLimits.noticed * mean_step_ns:
-        sort = "idle" if entry.get("time") == "idle" else otherwise
         basis = finding.gain_basis if finding.between_ns else ""
+        if not otherwise:
+            return replace(finding, cost_ns=0.0, gain_basis=basis, unknown_saving=_UNKNOWN_DECIDES)
+        sort = "idle" if entry.get("time") == "idle" else otherwise
         return replace(finding, cost_ns=0.0, gain_basis=basis, no_saving=_IDLE_ANYWAY[sort])
     return replace(finding, cost_ns=cost)

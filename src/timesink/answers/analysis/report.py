@@ -475,8 +475,11 @@ def view_table(
 ) -> ViewTable:
     """One of the tables with what its forms need, `shares` for people; see `Analysis.table`."""
     frame, about = analysis.table(view, group_by, clock=clock), find_view(view)
-    is_unexplained = frame.is_empty() and about.is_of_roofs
-    absent = sections.absence(view, analysis.efficiency) if is_unexplained else None
+    absent = None
+    if frame.is_empty() and about.is_of_roofs:
+        absent = sections.absence(view, analysis.efficiency)
+    elif frame.is_empty():
+        absent = sections.code_absence(view, analysis.trace)
     total_ns = whole_of(analysis, view, frame) if shares else None
     return ViewTable(about, frame, total_ns, absent)
 

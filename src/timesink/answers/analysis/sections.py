@@ -17,6 +17,7 @@ from msgspec import UNSET, UnsetType, structs
 from timesink.analyses import device_utilisation
 from timesink.analyses.columns import device_columns, host_columns
 from timesink.analyses.communication_workers import WorkerSummary, compare_workers, summarise_worker
+from timesink.analyses.compiled import generated_kernels
 from timesink.analyses.cycles.search import unmarked_repetitions
 from timesink.analyses.fitness import recording_fitness
 from timesink.analyses.kernels.table import tensor_core_shares
@@ -43,6 +44,8 @@ from timesink.answers.common_json import (
 from timesink.answers.tables import microseconds, percent, to_rows, view_rows
 from timesink.answers.views import (
     NO_COMMUNICATION,
+    NO_COMPILED_CODE,
+    NO_COMPILED_KERNELS,
     NO_MEMORY,
     NO_MODULES,
     NO_PATH,
@@ -645,6 +648,14 @@ class AnalysisJson(msgspec.Struct, frozen=True, kw_only=True):
     """On the program's own clock; null where that is not known."""
     critical_path: CriticalPathJson
     efficiency: EfficiencyJson
+
+
+def code_absence(view: str, trace: Trace) -> Absent:
+    """Why a table that needs no roofs is empty; code may lie beside a run of no such kernel."""
+    absent = find_view(view).absent
+    if absent is not NO_COMPILED_CODE or trace.metadata.compiled is None:
+        return absent
+    return absent if generated_kernels(trace) else NO_COMPILED_KERNELS
 
 
 def absence(view: str, efficiency: Efficiency) -> Absent:

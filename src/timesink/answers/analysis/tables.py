@@ -21,7 +21,7 @@ from timesink.analyses.ranks.rank_set import RankSet
 from timesink.analyses.work.efficiency import Efficiency
 from timesink.answers.analysis.graphs import capture_note, has_capture
 from timesink.answers.analysis.report import BOTH_CLOCKS, RECORDED, Analysis, whole_of
-from timesink.answers.analysis.sections import CURVE_POINTS, absence
+from timesink.answers.analysis.sections import CURVE_POINTS, absence, code_absence
 from timesink.answers.tables import ViewTable, sentence
 from timesink.answers.views import (
     NO_KERNELS,
@@ -173,7 +173,7 @@ def tables_section(
 def why_empty(view: str, run: Analysed) -> Absent:
     """Why a table of a run has no rows."""
     about = find_view(view)
-    return absence(view, run.efficiency) if about.is_of_roofs else about.absent
+    return absence(view, run.efficiency) if about.is_of_roofs else code_absence(view, run.trace)
 
 
 def neighbours(many: int, most: int) -> list[tuple[int, int]]:
