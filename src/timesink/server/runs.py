@@ -426,7 +426,10 @@ class Scan(msgspec.Struct):
 
     def _reaches(self, folder: Path) -> bool:
         """Whether all files of a folder may be reached: they are read together."""
-        return all(self.inside.holds(file) for file in folder.iterdir() if file.is_symlink())
+        try:
+            return all(self.inside.holds(file) for file in folder.iterdir() if file.is_symlink())
+        except OSError:
+            return False
 
 
 def _own_name(root: Path) -> str:
