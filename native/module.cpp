@@ -359,8 +359,8 @@ PyObject* end_run(PyObject*, PyObject* args) {
   if (groups == nullptr) return nullptr;
   try {
     for (size_t group = 0; group < scanner->run.size(); ++group) {
-      RunGroup& whole = scanner->run[group];
-      if (!give(groups, whole.count ? run_group(scanner->groups[group], whole) : none())) {
+      RunGroup& columns = scanner->run[group];
+      if (!give(groups, columns.count ? run_group(scanner->groups[group], columns) : none())) {
         Py_DECREF(groups);
         return nullptr;
       }

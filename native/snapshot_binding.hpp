@@ -107,18 +107,18 @@ class Objects {
   }
 
   PyObject* text(int32_t code) {
-    PyObject*& known = texts_[static_cast<size_t>(code)];
-    if (known == nullptr) {
+    PyObject*& existing = texts_[static_cast<size_t>(code)];
+    if (existing == nullptr) {
       const string_view word = reader_.texts.words()[static_cast<size_t>(code)].text;
-      known = PyUnicode_DecodeUTF8(word.data(), static_cast<Py_ssize_t>(word.size()),
+      existing = PyUnicode_DecodeUTF8(word.data(), static_cast<Py_ssize_t>(word.size()),
                                    "surrogatepass");
-      if (known == nullptr) {
+      if (existing == nullptr) {
         PyErr_Clear();
         throw Refused();
       }
     }
-    Py_INCREF(known);
-    return known;
+    Py_INCREF(existing);
+    return existing;
   }
 
  private:
@@ -130,8 +130,8 @@ class Objects {
   }
 
   PyObject* list(uint64_t place, int level) {
-    const auto known = lists_.find(place);
-    if (known != lists_.end()) return again(known->second);
+    const auto existing = lists_.find(place);
+    if (existing != lists_.end()) return again(existing->second);
     if (reader_.lists[place].events != kNothing) throw Refused();
     if (reader_.lists[place].stack != kNothing) throw Refused();  // its frames are gone
     PyObject* result = PyList_New(0);
@@ -147,8 +147,8 @@ class Objects {
   }
 
   PyObject* dictionary(uint64_t place, int level) {
-    const auto known = dicts_.find(place);
-    if (known != dicts_.end()) return again(known->second);
+    const auto existing = dicts_.find(place);
+    if (existing != dicts_.end()) return again(existing->second);
     if (reader_.dicts[place].is_taken) throw Refused();
     PyObject* result = PyDict_New();
     if (result == nullptr) return nullptr;
@@ -178,8 +178,8 @@ class Objects {
   }
 
   PyObject* tuple(uint64_t place, int level) {
-    const auto known = tuples_.find(place);
-    if (known != tuples_.end()) return again(known->second);
+    const auto existing = tuples_.find(place);
+    if (existing != tuples_.end()) return again(existing->second);
     const std::vector<Plain>& items = reader_.tuples[place];
     PyObject* result = PyTuple_New(static_cast<Py_ssize_t>(items.size()));
     if (result == nullptr) return nullptr;

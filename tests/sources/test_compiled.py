@@ -83,3 +83,9 @@ def test_a_damaged_file_does_not_cost_the_recording(run: Path):
     trace = timesink.open(run)
     assert "unreadable_compiled" in [entry.code for entry in trace.health]
     assert compiled_table(trace).height == 1
+
+
+def test_graphs_that_were_not_kept_are_counted(run: Path):
+    recorder_file(run, left_out=3)
+    entries = {entry.code: entry.count for entry in timesink.open(run).health}
+    assert entries["compiled_left_out"] == 3

@@ -71,12 +71,12 @@ def generated_kernels(trace: Trace) -> tuple[GeneratedKernel, ...]:
     groups: dict[tuple[str, str], list[int]] = defaultdict(list)
     for place, (row, host) in enumerate(zip(rows.tolist(), launcher.tolist(), strict=True)):
         groups[names.texts[names.codes[row]] or "", files.get(host, "")].append(place)
-    known = _by_name(trace.metadata.compiled)
+    by_name = _by_name(trace.metadata.compiled)
     return tuple(
         _kernel(
             (name, file),
             rows[places],
-            known.get(name, []),
+            by_name.get(name, []),
             runs.around(launcher[places]),
             runs.keys,
         )
@@ -87,13 +87,13 @@ def generated_kernels(trace: Trace) -> tuple[GeneratedKernel, ...]:
 def _kernel(
     called: tuple[str, str],
     rows: Ints,
-    known: Sequence[CompiledKernel],
+    candidates: Sequence[CompiledKernel],
     run: Ints,
     graphs: Sequence[str],
 ) -> GeneratedKernel:
     """A kernel of a name and a file; `run` says in which run of a graph each launch is."""
     name, file = called
-    candidates = _of_file(known, file) or list(known)
+    candidates = _of_file(candidates, file) or list(candidates)
     keys = {graphs[number] for number in run.tolist() if number >= 0}
     candidates = [kernel for kernel in candidates if keys.intersection(kernel.graphs)] or candidates
     operators = dict.fromkeys(text for kernel in candidates for text in kernel.operators)
@@ -108,17 +108,17 @@ def _kernel(
     )
 
 
-def _of_file(known: Sequence[CompiledKernel], file: str) -> list[CompiledKernel]:
+def _of_file(kernels: Sequence[CompiledKernel], file: str) -> list[CompiledKernel]:
     """Those that the compiler kept in a file of this name: the name is that of its content."""
     name = file.rpartition("/")[2]
-    return [kernel for kernel in known if name and kernel.file.rpartition("/")[2] == name]
+    return [kernel for kernel in kernels if name and kernel.file.rpartition("/")[2] == name]
 
 
 def _by_name(code: CompiledCode | None) -> dict[str, list[CompiledKernel]]:
-    known: dict[str, list[CompiledKernel]] = defaultdict(list)
+    kernels: dict[str, list[CompiledKernel]] = defaultdict(list)
     for kernel in () if code is None else code.kernels:
-        known[kernel.name].append(kernel)
-    return known
+        kernels[kernel.name].append(kernel)
+    return kernels
 
 
 def _uses(
@@ -188,9 +188,9 @@ def _files(trace: Trace) -> dict[int, str]:
     if arguments.is_empty():
         return {}
     calls = trace.lazy("host").select("index").with_row_index("row").collect()
-    found = arguments.join(calls, on="index").select("row", "value")
+    files = arguments.join(calls, on="index").select("row", "value")
     # Texts are kept as JSON by some readers, and as they are by others.
-    return {row: value.strip('"') for row, value in found.iter_rows()}
+    return {row: value.strip('"') for row, value in files.iter_rows()}
 
 
 class GraphRuns(msgspec.Struct, frozen=True, eq=False):
@@ -326,7 +326,7 @@ def code_table(trace: Trace) -> pl.DataFrame:
     >>> code_table(timesink.open(timesink.sample())).height
     0
     """
-    known = {
+    generated = {
         (kernel.name, kernel.file): kernel.kernel
         for kernel in generated_kernels(trace)
         if kernel.kernel is not None
@@ -334,7 +334,7 @@ def code_table(trace: Trace) -> pl.DataFrame:
     rows = [
         (row["kernel"], row["file"], number, line or None, kernel.is_cut)
         for row in compiled_table(trace).to_dicts()
-        if (kernel := known.get((row["kernel"], row["file"] or ""))) is not None
+        if (kernel := generated.get((row["kernel"], row["file"] or ""))) is not None
         for number, line in enumerate(kernel.code.splitlines(), 1)
     ]
     return pl.DataFrame(rows, schema=CODE_SCHEMA, orient="row")

@@ -54,7 +54,7 @@ def graph_breaks(trace: Trace) -> tuple[BreakCost, ...]:
     """
     code = trace.metadata.compiled
     if code is None:
-        return tuple(BreakCost(found) for found in _of_python_functions(trace))
+        return tuple(BreakCost(graph_break) for graph_break in _of_python_functions(trace))
     resumed = {
         compilation.number: compilation.place
         for compilation in code.compilations
@@ -68,8 +68,8 @@ def graph_breaks(trace: Trace) -> tuple[BreakCost, ...]:
             times[place] = times.get(place, 0) + 1
             spent[place] = spent.get(place, 0) + between_ns
     costs = [
-        BreakCost(found, times.get(found.place, 0), spent.get(found.place, 0))
-        for found in code.breaks
+        BreakCost(graph_break, times.get(graph_break.place, 0), spent.get(graph_break.place, 0))
+        for graph_break in code.breaks
     ]
     return tuple(sorted(costs, key=lambda cost: (-cost.between_ns, -cost.graph_break.times)))
 
@@ -80,8 +80,10 @@ def _of_python_functions(trace: Trace) -> Iterator[GraphBreak]:
         match = _RESUMED_FUNCTION.match(name) if RESUMED in name else None
         if match is not None:
             place = f"{match['file']}:{match['line']}"
-            found = breaks.get(place, GraphBreak("", place, function=match["function"], times=0))
-            breaks[place] = replace(found, times=found.times + 1)
+            graph_break = breaks.get(
+                place, GraphBreak("", place, function=match["function"], times=0)
+            )
+            breaks[place] = replace(graph_break, times=graph_break.times + 1)
     yield from breaks.values()
 
 

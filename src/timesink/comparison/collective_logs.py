@@ -226,11 +226,11 @@ class LogPair(msgspec.Struct, frozen=True, eq=False):
 
         None where no operation has times in both.
         """
-        known = self.operations().drop_nulls(["base_ns", "new_ns"])
-        total = (known["base_ns"] * known["base_calls"]).sum()
+        timed = self.operations().drop_nulls(["base_ns", "new_ns"])
+        total = (timed["base_ns"] * timed["base_calls"]).sum()
         if not total:
             return None
-        return 100 * float(known.filter("is_change")["total_ns"].sum()) / float(total)
+        return 100 * float(timed.filter("is_change")["total_ns"].sum()) / float(total)
 
     @property
     def new_problems(self) -> tuple[str, ...]:

@@ -319,9 +319,9 @@ def _break_of(text: str, times: int) -> GraphBreak:
     """What the compiler wrote about a graph break, in its parts."""
     place = _BROKEN_AT.search(text)
     explained, hint = _EXPLAINED.search(text), _BREAK_HINT.search(text)
-    _, _, said = text.partition(_REASON)
-    reason = explained[1] if explained else said or text
-    if not said and _SKIPPED in text:
+    _, _, stated = text.partition(_REASON)
+    reason = explained[1] if explained else stated or text
+    if not stated and _SKIPPED in text:
         reason = "the compiler cannot go on after this call, and runs the function without it"
     frame = _frame_of(text)
     where = short_place(place[1], place[2]) if place else frame[0] if frame else ""
@@ -339,11 +339,13 @@ def _break_of(text: str, times: int) -> GraphBreak:
 def merged_breaks(breaks: Iterable[GraphBreak]) -> list[GraphBreak]:
     """Breaks at the same place for the same reason as one."""
     merged: dict[tuple[str, str], GraphBreak] = {}
-    for found in breaks:
-        key = (found.place, found.reason)
+    for graph_break in breaks:
+        key = (graph_break.place, graph_break.reason)
         earlier = merged.get(key)
         merged[key] = (
-            found if earlier is None else replace(earlier, times=earlier.times + found.times)
+            graph_break
+            if earlier is None
+            else replace(earlier, times=earlier.times + graph_break.times)
         )
     return list(merged.values())
 

@@ -415,18 +415,21 @@ class Scan(msgspec.Struct):
                 sum(s.st_size for s in stats),
                 max((s.st_mtime_ns for s in stats), default=0),
             )
-        known = self._logs.get(run.folder)
-        if known is None or known[0] != state:
+        looked_at = self._logs.get(run.folder)
+        if looked_at is None or looked_at[0] != state:
             is_log = state[1] > 0 and is_log_folder(run.folder) and self._reaches(run.folder)
-            known = self._logs[run.folder] = state, is_log
-        if not known[1]:
+            looked_at = self._logs[run.folder] = state, is_log
+        if not looked_at[1]:
             return run
         recording = Recording(run.folder, safe_text(run.folder.name))
         return replace(run, recordings=(recording,), files=(*run.files, state))
 
     def _reaches(self, folder: Path) -> bool:
         """Whether all files of a folder may be reached: they are read together."""
-        return all(self.inside.holds(file) for file in folder.iterdir() if file.is_symlink())
+        try:
+            return all(self.inside.holds(file) for file in folder.iterdir() if file.is_symlink())
+        except OSError:
+            return False
 
 
 def _own_name(root: Path) -> str:

@@ -79,7 +79,12 @@ def with_compiled(trace: Trace, files: Sequence[Path]) -> Trace:
     except (TimesinkError, OSError) as error:
         entry = HealthEntry("unreadable_compiled", 1, getattr(error, "message", str(error)))
         return replace(trace, health=merge_entries([*trace.health, entry]))
-    return replace(trace, metadata=replace(trace.metadata, compiled=code))
+    lost = [HealthEntry("compiled_left_out", code.left_out, code.source)] * (code.left_out > 0)
+    return replace(
+        trace,
+        metadata=replace(trace.metadata, compiled=code),
+        health=merge_entries([*trace.health, *lost]),
+    )
 
 
 def _kernel_files(trace: Trace) -> frozenset[str]:

@@ -183,11 +183,11 @@ class _Windows:
     def take_windows(self, size: int) -> Iterator[list[CollectiveRow]]:
         """Calls of so many collectives of a group at a time; what is left over stays."""
         for group, collectives in self._complete.items():
-            whole = len(collectives) - len(collectives) % size
-            for start in range(0, whole, size):
+            taken = len(collectives) - len(collectives) % size
+            for start in range(0, taken, size):
                 window = collectives[start : start + size]
                 yield [call for calls in window for call in calls]
-            self._complete[group] = collectives[whole:]
+            self._complete[group] = collectives[taken:]
 
     def behind(self) -> str:
         """Which ranks are missing in the oldest collective that is not complete, in words."""

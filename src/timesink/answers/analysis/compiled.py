@@ -38,9 +38,9 @@ def _listings(code: pl.DataFrame) -> Iterator[blocks.Code]:
 
 def _lead(frame: pl.DataFrame) -> str:
     """How much has lines, and what the table does not do."""
-    every = int(frame["device_ns"].sum())
-    known = int(frame.filter(pl.col("place").is_not_null())["device_ns"].sum())
-    if not known:
+    total_ns = int(frame["device_ns"].sum())
+    located_ns = int(frame.filter(pl.col("place").is_not_null())["device_ns"].sum())
+    if not located_ns:
         return f"Operators are those that names list; {HOW_TO_NAME}."
-    share = units.share(known, every)
+    share = units.share(located_ns, total_ns)
     return f"Lines are known of {share} of their device time. It is not divided among operators."

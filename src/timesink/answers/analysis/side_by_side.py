@@ -95,19 +95,19 @@ def start_side_by_side(analysis: RunParts, *, brief: bool = False) -> None:
         others += [lambda: kernel_table(trace)]
     else:
         others += [lambda: node_times(trace)]
-        others += [_bind(found, lambda: trace) for found in _OF_DEVICE]
+        others += [_bind(analyse, lambda: trace) for analyse in _OF_DEVICE]
         others += [lambda: analysis.efficiency_of(trace).modelled]
     others += [lambda: analysis.efficiency_of(timeline()).modelled]
     others += [lambda: analysis.fitness.answers(CRITICAL_PATH) and path_kinds(analysis.played)]
-    others += [_bind(found, timeline) for found in _OF_CLOCK]
+    others += [_bind(analyse, timeline) for analyse in _OF_CLOCK]
     others += [lambda: operator_table(timeline())]
     with ThreadPoolExecutor(2) as threads:
         for side in [threads.submit(_work_through, side) for side in (findings, others)]:
             side.result()
 
 
-def _bind(found: Callable[[Trace], object], trace: Callable[[], Trace]) -> Callable[[], object]:
-    return lambda: found(trace())
+def _bind(analyse: Callable[[Trace], object], trace: Callable[[], Trace]) -> Callable[[], object]:
+    return lambda: analyse(trace())
 
 
 def _work_through(side: Side) -> None:

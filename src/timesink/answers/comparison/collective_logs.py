@@ -84,29 +84,29 @@ def _changed_calls(pair: LogPair) -> list[dict[str, Any]]:
 
 def sentences(pair: LogPair) -> list[str]:
     """What is worth saying, the gravest first."""
-    said = list(pair.new_problems)
+    changes = list(pair.new_problems)
     operations, ranks = (
         table.filter("is_change").to_dicts() for table in (pair.operations(), pair.ranks())
     )
-    said += [operation_sentence(row) for row in operations if row["change_ns"] > 0][:2]
-    said += [rank_sentence(row) for row in ranks if row["change_ns"] > 0][:2]
+    changes += [operation_sentence(row) for row in operations if row["change_ns"] > 0][:2]
+    changes += [rank_sentence(row) for row in ranks if row["change_ns"] > 0][:2]
     paces = sorted(pair.paces, key=lambda change: -abs(change.change_pct))
-    said += [_pace_sentence(change) for change in paces if change.is_change][:1]
-    said += [operation_sentence(row) for row in operations[::-1] if row["change_ns"] < 0][:1]
-    said += [rank_sentence(row) for row in ranks[::-1] if row["change_ns"] < 0][:1]
+    changes += [_pace_sentence(change) for change in paces if change.is_change][:1]
+    changes += [operation_sentence(row) for row in operations[::-1] if row["change_ns"] < 0][:1]
+    changes += [rank_sentence(row) for row in ranks[::-1] if row["change_ns"] < 0][:1]
     for row in _changed_calls(pair)[:2]:
         calls = units.count_noun(row["new_calls"] or row["base_calls"], "calls")
-        said.append(
+        changes.append(
             f"Only {'new' if row['new_calls'] else 'base'} has {operation_name(row)} ({calls})."
         )
-    return said
+    return changes
 
 
 def headline(pair: LogPair) -> str:
     """What changed most; that nothing did."""
-    said = sentences(pair)
-    if said:
-        return said[0]
+    changes = sentences(pair)
+    if changes:
+        return changes[0]
     if pair.base.collectives.is_empty() or pair.new.collectives.is_empty():
         return "One of the two logs holds no collectives of a group."
     return "No change: collectives take as long in both logs, and no rank became later."
@@ -114,8 +114,8 @@ def headline(pair: LogPair) -> str:
 
 def logs_document(pair: LogPair, gate: GateAnswer | None, top: int | None = None) -> Document:
     """The answer: what changed, by operation and size, by rank."""
-    said = sentences(pair)[1:]
-    lead = " ".join([*said, _LIMITS])
+    changes = sentences(pair)[1:]
+    lead = " ".join([*changes, _LIMITS])
     sections = [
         Section("operations", "By operation and size", (_operation_table(pair, top),), lead),
         Section("ranks", "By rank", (_rank_table(pair, top),)),

@@ -68,7 +68,11 @@ class CompilerWatch:
         if is_wanted:
             with suppress(Exception):
                 for name in (STRUCTURED_LOG, GRAPHS_LOG):
-                    logging.getLogger(name).addHandler(self._listener)
+                    log = logging.getLogger(name)
+                    log.addHandler(self._listener)
+                    # In front: torch's own takes itself out at the first record, and the handler
+                    # behind it does not get that one.
+                    log.handlers.insert(0, log.handlers.pop())
                 self._is_on = True
 
     # -- what the compiler says ------------------------------------------------------------------
@@ -83,9 +87,9 @@ class CompilerWatch:
                 _count(self._skips, message)
                 return
             self._prepare()
-            self._told(facts, getattr(record, "payload", None))
+            self._take_facts(facts, getattr(record, "payload", None))
 
-    def _told(self, facts: dict[str, Any], payload: object) -> None:
+    def _take_facts(self, facts: dict[str, Any], payload: object) -> None:
         number = _number_of(facts)
         artifact = facts.get("artifact")
         name = artifact.get("name") if isinstance(artifact, dict) else None
@@ -114,18 +118,18 @@ class CompilerWatch:
             if (graph["file"], graph["code"]) == (file, code):
                 graph["numbers"].append(number)
                 return
-        kept = code[: min(MAX_CODE, MAX_CODE_OF_ALL - self._code_size)]
-        if not kept or len(self._graphs) >= MAX_GRAPHS:
+        text = code[: min(MAX_CODE, MAX_CODE_OF_ALL - self._code_size)]
+        if not text or len(self._graphs) >= MAX_GRAPHS:
             self._left_out += 1
             return
-        self._code_size += len(kept)
+        self._code_size += len(text)
         self._graphs.append(
             {
                 "numbers": [number],
                 "keys": [],
                 "file": file,
-                "code": kept,
-                "is_cut": len(kept) < len(code),
+                "code": text,
+                "is_cut": len(text) < len(code),
                 "kernels": _called(kernels, code),
             }
         )

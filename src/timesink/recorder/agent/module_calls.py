@@ -129,20 +129,20 @@ class ModuleCalls:
 
     def _callbacks(self, events: Any) -> list[tuple[int, Any]]:
         return [
-            (events.PY_START, lambda _code, _offset: self._told(self._enter)),
-            (events.PY_RETURN, lambda _code, _offset, _value: self._told(self._exit)),
+            (events.PY_START, lambda _code, _offset: self._on_own_thread(self._enter)),
+            (events.PY_RETURN, lambda _code, _offset, _value: self._on_own_thread(self._exit)),
             (
                 events.PY_UNWIND,
                 lambda code, _offset, _error: (
-                    self._told(self._exit) if code is self._code else None
+                    self._on_own_thread(self._exit) if code is self._code else None
                 ),
             ),
         ]
 
-    def _told(self, what: Any) -> None:
+    def _on_own_thread(self, act: Any) -> None:
         if threading.get_ident() == self._thread:
             with suppress(Exception):
-                what(sys._getframe(2))  # noqa: SLF001 - as above
+                act(sys._getframe(2))  # noqa: SLF001 - as above
 
     def _leave_monitoring(self) -> None:
         monitoring: Any = sys.monitoring  # type: ignore[attr-defined, unused-ignore]
