@@ -87,6 +87,11 @@ def _measures(trace: Trace, base: Trace | None, options: argparse.Namespace) -> 
     if base is not None:
         held &= set(measures_of(base))
     measures = tuple(measure for measure in MEASURES if measure in held)
+    if not measures and base is not None and measures_of(trace):
+        raise UsageError(
+            f"{options.path} and {options.base}: nothing to draw of both",
+            "give two recordings, or two snapshots",
+        )
     if not measures:
         raise UsageError(
             f"{options.path}: no time and no memory to draw", "give a recording, or a snapshot"

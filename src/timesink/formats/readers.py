@@ -156,4 +156,6 @@ def _describe(head: bytes) -> str:
     if text[:1] == b"<":
         return "markup"
     first_line = text.splitlines()[0][:60].decode("utf-8", "replace")
+    if any(ord(letter) < ord(" ") and letter != "\t" for letter in first_line):
+        return "binary data"
     return f"text starting with {first_line!r}"

@@ -36,7 +36,7 @@ from timesink.comparison.steps.recorded_events import (
 from timesink.comparison.thresholds import RecordedEventsLimits, WorkloadLimits
 from timesink.model.intervals import Flags, Ints
 from timesink.model.schema import BEHAVIOUR, HOST_DEVICE
-from timesink.model.units import brief_ns, count_noun
+from timesink.model.units import brief_ns, brief_share, count_noun
 
 _ROUNDING = 1e-9
 _TYPES = ("prefill", "decode")
@@ -230,7 +230,7 @@ def _unmatched_remarks(
     for role, share in ((base, work.alone_base), (new, work.alone_new)):
         if share >= WorkloadLimits.unrecorded:
             yield (
-                f"{share:.0%} of the counted time of {role.label} is in functions "
+                f"{brief_share(share, 1)} of the counted time of {role.label} is in functions "
                 f"that the other side {other_side}."
             )
 
