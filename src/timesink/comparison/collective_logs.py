@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.collective_log import collective_log, log_by_rank, logged_calls
+from timesink.analyses.columns import memoize_per_trace
 from timesink.analyses.statistics.moments import Moments, moments
 from timesink.analyses.statistics.rank_tests import rank_test
 from timesink.analyses.statistics.significance import false_discovery
@@ -126,13 +127,14 @@ class PaceChange(NamedTuple):
         return low * high > 0 and abs(self.change_pct) >= 100 * LogChangeLimits.min_share
 
 
-class LogPair(msgspec.Struct, frozen=True, eq=False):
+class LogPair(msgspec.Struct, frozen=True, eq=False, weakref=True):
     """The logs of two runs."""
 
     base: LogSide
     new: LogSide
     paths: tuple[str, str]
 
+    @memoize_per_trace
     def operations(self) -> pl.DataFrame:
         """Time and bandwidth by operation and size, what lost most time first."""
         sides = [
@@ -172,6 +174,7 @@ class LogPair(msgspec.Struct, frozen=True, eq=False):
             )
         )  # fmt: skip
 
+    @memoize_per_trace
     def ranks(self) -> pl.DataFrame:
         """How late each rank is in both, who became later first."""
         keys = ("group", "rank")
