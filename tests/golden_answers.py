@@ -138,7 +138,10 @@ def unlike_dumps() -> dict[int, list[dict[str, Any]]]:
 
 
 def late_dumps() -> dict[int, list[dict[str, Any]]]:
-    calls = {rank: [entry(rank, number) for number in range(30)] for rank in range(4)}
+    calls = {
+        rank: [entry(rank, number, duration_ms=1.5 if rank == 3 else 3.5) for number in range(30)]
+        for rank in range(4)
+    }
     for call in calls[3]:
         call["time_created_ns"] += 2_000_000
     return calls

@@ -42,6 +42,13 @@ def test_a_dump_has_a_row_per_call(tmp_path: Path):
     assert not trace.health
 
 
+def test_files_beyond_the_limit_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    folder = write_dumps(tmp_path, {rank: [entry(rank, 1)] for rank in range(4)})
+    monkeypatch.setattr("timesink.formats.collective_logs.folder.MAX_FILES", 3)
+    left = [(item.count, item.example) for item in timesink.open(folder).health]
+    assert left == [(1, "nccl_trace_rank_3")]
+
+
 def test_json_says_the_same_as_a_pickle(tmp_path: Path):
     entries = [entry(0, 1), entry(0, 2, "scheduled")]
     write_dumps(tmp_path, {0: entries})

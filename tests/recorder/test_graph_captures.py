@@ -338,6 +338,34 @@ def test_a_capture_is_noted_and_the_program_left_as_it_was(program: Program, tmp
     assert "test_graph_captures.py" in capture.label
 
 
+def test_a_capture_that_finds_no_room_is_left_out_and_said(
+    program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    agent = GraphCaptures(program.torch, Notebook(tmp_path), is_wanted=True)
+    program.capture()
+    written = (tmp_path / CAPTURES_NOTED.format(pid=os.getpid())).read_bytes()
+    write, said = os.write, []
+    with monkeypatch.context() as full:
+        full.setattr(os, "write", lambda file, content: write(file, content[: len(content) // 2]))
+        full.setattr(Notebook, "add", lambda *_, text: said.append(text))
+        program.capture()
+    agent.leave()
+    assert (tmp_path / CAPTURES_NOTED.format(pid=os.getpid())).read_bytes() == written
+    assert said == ["a graph was captured unseen: OSError: [Errno 28] No space left on device"]
+
+
+def test_a_capture_without_any_call_is_said(
+    program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    # As the compiled part answers where calls do not fit.
+    monkeypatch.setattr(graph_captures.ctypes, "string_at", lambda *_: b"")
+    agent = GraphCaptures(program.torch, Notebook(tmp_path), is_wanted=True)
+    program.capture()
+    agent.leave()
+    (process,) = read_notes(tmp_path)
+    assert "more than 256 MB of calls" in (process.last("remark") or {})["text"]
+
+
 def test_a_failed_capture_has_a_reason_and_a_place(program: Program, tmp_path: Path):
     agent = GraphCaptures(program.torch, Notebook(tmp_path), is_wanted=True)
     program.driver.is_active = False

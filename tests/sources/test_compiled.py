@@ -85,6 +85,30 @@ def test_a_damaged_file_does_not_cost_the_recording(run: Path):
     assert compiled_table(trace).height == 1
 
 
+def test_what_is_beyond_the_limits_is_counted(run: Path, monkeypatch: pytest.MonkeyPatch):
+    reader = "timesink.formats.compiled_code"
+    operators = [f"aten::op{number}" for number in range(65)]
+    kernels = {f"{KERNEL}:{number}": {"operators": operators} for number in (1, 2, 3)}
+    code = f"{KERNEL} = async_compile.triton('triton_', '''\ndef triton_():\n''', 'cuda')\n"
+    recorder_file(run, graphs=[{"code": code * 2, "keys": ["fkey"], "kernels": kernels}])
+    monkeypatch.setattr(f"{reader}.MAX_KERNELS", 1)
+    monkeypatch.setattr(f"{reader}.MAX_CALLS", 2)
+    entries = {entry.code: entry.count for entry in timesink.open(run).health}
+    assert (entries["compiled_left_out"], entries["compiled_cut"]) == (2, 3)
+
+
+def test_files_of_the_compiler_beyond_the_limit_are_counted(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+):
+    for number in range(3):
+        folder = run.parent / f"compiled/{number}"
+        folder.mkdir(parents=True)
+        (folder / "output_code.py").write_text("")
+    monkeypatch.setattr("timesink.sources.compiled._MAX_FILES", 2)
+    entries = {entry.code: entry.count for entry in timesink.open(run).health}
+    assert entries["compiled_left_out"] == 1
+
+
 def test_graphs_that_were_not_kept_are_counted(run: Path):
     recorder_file(run, left_out=3)
     entries = {entry.code: entry.count for entry in timesink.open(run).health}

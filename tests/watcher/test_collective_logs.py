@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
 from collective_logs import entry, inspected, write_dumps
+from timesink.formats.collective_logs import folder
+from timesink.model.trace import Trace
 from timesink.recorder.watch_plan import plan_of
 from timesink.watcher.collective_logs import LogWatch, log_watch_status, watch_logs
 
@@ -21,8 +24,11 @@ class Job:
         self.logs.mkdir()
         plan = plan_of(tmp_path / "watch", {"learn": 100, "skip": 5})
         plan.folder.mkdir()
-        self.folder = plan.folder
-        self.watch = LogWatch(plan, self.logs, self.said.append, lambda: self.now_s)
+        self.folder, self._plan = plan.folder, plan
+        self.watch = self.anew()
+
+    def anew(self) -> LogWatch:
+        return LogWatch(self._plan, self.logs, self.said.append, lambda: self.now_s)
 
     def run(self, many: int, us: int = 1000, late: int | None = None) -> None:
         for rank in range(4):
@@ -97,6 +103,38 @@ def test_silence_is_an_alarm(job: Job):
     )
     job.run(50)
     assert job.said[-1].startswith("over: No collective")
+
+
+def test_a_silence_that_was_an_alarm_is_not_what_is_usual(job: Job):
+    for _ in range(2):
+        job.run(50)
+        job.now_s += 90
+        job.watch.look()
+    assert len(job.alarms) == 2
+
+
+def test_dumps_from_before_the_watch_and_logs_beside_dumps_are_not_read(
+    job: Job, monkeypatch: pytest.MonkeyPatch
+):
+    calls = {rank: [entry(rank, n) for n in range(20)] for rank in range(4)}
+    calls[0].append(entry(0, 20, "started"))
+    write_dumps(job.logs, calls)
+    watch, read = job.anew(), []
+    assert job.said == ["4 dumps of the flight recorder from before the watch: not looked at"]
+
+    def read_logs(source: str, files: Iterable[Path]) -> Trace:
+        read.append({file.name for file in files})
+        return folder.read_logs(source, files)
+
+    monkeypatch.setattr("timesink.watcher.collective_logs.read_logs", read_logs)
+    for _ in range(3):
+        watch.look()
+    assert not read
+    job.run(10)
+    write_dumps(job.logs, {rank: [*calls[rank], entry(rank, 21, "started")] for rank in (0, 1)})
+    for _ in range(3):
+        watch.look()
+    assert read == [{"nccl_trace_rank_0", "nccl_trace_rank_1"}]
 
 
 def test_dumps_that_appear_are_read(job: Job):

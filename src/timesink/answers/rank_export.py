@@ -10,7 +10,7 @@ import msgspec
 import polars as pl
 
 from timesink.analyses.ranks.rank_set import RankSet
-from timesink.analyses.ranks.reading import read_ranks
+from timesink.analyses.ranks.reading import UnrelatedRunsError, read_ranks
 from timesink.analyses.timeline.excerpt import excerpt
 from timesink.errors import UsageError
 from timesink.formats.chrome.merged import ArrowEnd, RankPart, write_merged_json
@@ -76,6 +76,8 @@ def export_ranks(
     """Write the ranks of a run, their clocks aligned by their collectives."""
     recordings, _ = source.run
     ranks = read_ranks(recordings, engine=engine, steps=None, cache=cache, progress=progress)
+    if len(ranks.runs) > 1:
+        raise UnrelatedRunsError(source.label, recordings, ranks)
     by_worker = {recording.worker: recording for recording in recordings}
     numbers = list(ranks.ranks)
     chosen = numbers if choice.ranks is None else ranks_named(choice.ranks, numbers)

@@ -125,14 +125,16 @@ def read_compiled(path: Path) -> CompiledCode:
         raise DamagedError(path, f"schema {file.schema!r}, and {SCHEMA} is known here", _HINT)
     graphs = [(graph, _calls_of(graph)) for graph in file.graphs]
     kernels = [kernel for graph, calls in graphs for kernel in _kernels_of(graph, calls)]
+    kept, left_out = bounded(kernels)
+    left_out += file.left_out + sum(max(0, len(calls) - MAX_CALLS) for _, calls in graphs)
     skips = [_SkipRow(row.skip_reason) for row in file.compilations if row.skip_reason]
     return CompiledCode(
         path.name,
-        bounded(kernels),
+        kept,
         tuple(merged_breaks(_break_of(row.text, row.times) for row in file.breaks)),
         tuple(map(_compilation_of, file.compilations)),
         tuple(_skip_of(row.text, row.times) for row in file.skips or skips),
-        file.left_out,
+        left_out,
         tuple(
             CompiledGraph(
                 tuple(graph.keys),
@@ -262,6 +264,7 @@ def _use_of(row: _KernelRow) -> KernelUse:
         tuple(modules.values())[:MAX_LISTED],
         tuple(lines)[:MAX_LISTED],
         tuple(lines.values())[:MAX_LISTED],
+        is_cut=max(len(row.operators), len(modules), len(lines)) > MAX_LISTED,
     )
 
 
@@ -384,17 +387,19 @@ def _first_line(text: str) -> str:
     return next((line.strip() for line in text.splitlines() if line.strip()), "")[:MAX_TEXT]
 
 
-def bounded(kernels: Iterable[CompiledKernel]) -> tuple[CompiledKernel, ...]:
-    """Not more kernels, and not more of their code, than is shown."""
+def bounded(kernels: Sequence[CompiledKernel]) -> tuple[tuple[CompiledKernel, ...], int]:
+    """Not more kernels, and not more of their code, than is shown; how many are left out.
+
+    >>> bounded([CompiledKernel("a"), CompiledKernel("b")])[1]
+    0
+    """
     room = MAX_CODE
     result: list[CompiledKernel] = []
-    for kernel in kernels:
-        if len(result) >= MAX_KERNELS:
-            break
+    for kernel in kernels[:MAX_KERNELS]:
         is_kept = len(kernel.code) <= room
         room -= len(kernel.code) * is_kept
         result.append(kernel if is_kept else replace(kernel, code="", is_cut=True))
-    return tuple(result)
+    return tuple(result), len(kernels) - len(result)
 
 
 # -- files of the compiler -------------------------------------------------------------------------
@@ -427,7 +432,8 @@ def read_output(files: Sequence[Path], kernel_files: Iterable[Path] = ()) -> Com
                 )
             )
     source = files[0].name if files else next((file.name for file in kernel_files), "")
-    return CompiledCode(source, bounded(kernels))
+    kept, left_out = bounded(kernels)
+    return CompiledCode(source, kept, left_out=left_out)
 
 
 def _by_kernel(rows: Mapping[str, _KernelRow]) -> Iterator[tuple[str, _KernelRow]]:
@@ -443,7 +449,7 @@ def _rows_in(names: Mapping[str, Path]) -> Iterator[tuple[str, _KernelRow]]:
         values: Any = decode_small_json(small_content(names[name], _HINT), names[name], _HINT)
         if not isinstance(values, dict):
             raise DamagedError(names[name], f"a {type(values).__name__}, and no object", _HINT)
-        for kernel, about in list(values.items())[:MAX_KERNELS]:
+        for kernel, about in values.items():
             stacks = about.get("stack_traces") if isinstance(about, dict) else about
             nodes = about.get("post_grad_nodes") if isinstance(about, dict) else ()
             if isinstance(stacks, list):

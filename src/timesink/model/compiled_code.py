@@ -35,6 +35,8 @@ class KernelUse:
     """Lines of the program, as `model.py:22`."""
     lines: tuple[str, ...] = ()
     """What stands there, in the order of `places`."""
+    is_cut: bool = False
+    """Whether there are more of these than are listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,5 +122,5 @@ class CompiledCode:
     skips: tuple[CaptureFailure, ...] = ()
     """Why graphs of the device were not captured, and how often."""
     left_out: int = 0
-    """Graphs that were too many or too large to be kept."""
+    """Graphs, kernels, calls and files that were too many or too large to be kept."""
     graphs: tuple[CompiledGraph, ...] = ()

@@ -86,8 +86,11 @@ def collect_captures(process: ProcessNotes, place: Path, control: Path) -> str |
         ],
     }
     unfinished = place.with_name(f".{place.name}.new")
-    unfinished.write_bytes(gzip.compress(json.dumps(content).encode(), 6))
-    unfinished.replace(place)
+    try:
+        unfinished.write_bytes(gzip.compress(json.dumps(content).encode(), 6))
+        unfinished.replace(place)
+    finally:
+        unfinished.unlink(missing_ok=True)
     return place.name
 
 

@@ -253,7 +253,14 @@ def _said_of(
     ]
     if plain.dropped:
         dropped.append(f"the last {MAX_PLAIN} unprofiled steps are kept, {plain.dropped} are not")
-    remarks = _remarks(processes) if recorded else []
+    dropped += [trouble for recording in recorded for trouble in recording.trouble]
+    # All of them: a later one makes no earlier one untrue.
+    remarks = [
+        str(note["text"])
+        for process in processes
+        for note in process.notes
+        if recorded and note["event"] == "remark"
+    ]
     return why, [*dropped, *dict.fromkeys(remarks)]
 
 

@@ -270,6 +270,8 @@ class Recorded:
     """Other processes of the same rank that recorded, and are not kept."""
     memory: str | None = None
     """Name of its memory snapshot."""
+    trouble: tuple[str, ...] = ()
+    """What could not be kept beside the timeline, and why."""
 
     @property
     def is_complete(self) -> bool:
@@ -301,13 +303,20 @@ def collect_traces(processes: Sequence[ProcessNotes], place: RecordingFolder) ->
         name = by_rank or (f"pid{process.pid}" if recorded else "")
         collected = _collect_process(process, place.trace(name), place.control, dropped)
         memory = _collect_memory(process.pid, place.memory(name), place.control)
-        with suppress(OSError):
+        trouble = []
+        try:
             collect_captures(process, place.captures(name), place.control)
-        with suppress(OSError):
+        except OSError as error:
+            trouble.append(f"captured graphs of process {process.pid} are lost: {reason_of(error)}")
+        try:
             # Beside a timeline its name says which; no file where nothing was compiled.
             left = place.control / COMPILED_CODE.format(pid=process.pid)
             left.replace(place.compiled(name))
-        recorded.append(replace(collected, memory=memory))
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            trouble.append(f"compiled code of process {process.pid} is lost: {reason_of(error)}")
+        recorded.append(replace(collected, memory=memory, trouble=tuple(trouble)))
     return recorded
 
 

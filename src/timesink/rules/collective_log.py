@@ -98,9 +98,11 @@ def late_rank(trace: Trace) -> list[RunFinding]:
     for (group,), rows in log.group_by("group", maintain_order=True):
         if rows.height < CollectiveLogLimits.min_collectives:
             continue
+        # Clocks of hosts differ: others wait for who is late no longer than their calls take more.
+        awaited = pl.col("dur_ns") - pl.col("least_ns")
         for column, wait, how in (
-            ("last_rank", pl.col("spread_ns"), "enters"),
-            ("least_rank", pl.col("dur_ns") - pl.col("least_ns"), "is waited for in"),
+            ("last_rank", pl.min_horizontal("spread_ns", awaited), "enters"),
+            ("least_rank", awaited, "is waited for in"),
         ):
             known = rows.filter(wait > 0).drop_nulls(column)
             if known.height < CollectiveLogLimits.min_collectives:

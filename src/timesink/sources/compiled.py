@@ -10,7 +10,6 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,7 +32,7 @@ OUTPUTS = (
 _KERNEL_FILE = re.compile(r"c[a-z2-7]{51}\.py")
 """How the compiler calls files of kernels: by their content."""
 _MAX_FILES = 2000
-"""Files of a folder that are looked at; a graph has some ten, and programs some hundred graphs."""
+"""Files of the compiler that are read; a graph has some ten, and programs some hundred graphs."""
 
 
 def compiled_beside(trace: Path) -> tuple[Path, ...]:
@@ -52,13 +51,12 @@ def compiled_beside(trace: Path) -> tuple[Path, ...]:
 
 
 def _outputs_in(folder: Path) -> list[Path]:
-    walked = (
+    return sorted(
         Path(place) / name
         for place, _, names in os.walk(folder)
-        for name in sorted(names)
+        for name in names
         if name in OUTPUTS or _KERNEL_FILE.fullmatch(name)
     )
-    return sorted(islice(walked, _MAX_FILES))
 
 
 def with_compiled(trace: Trace, files: Sequence[Path]) -> Trace:
@@ -75,11 +73,19 @@ def with_compiled(trace: Trace, files: Sequence[Path]) -> Trace:
         else:
             outputs = [file for file in files if file.name in OUTPUTS]
             launched = _kernel_files(trace) if len(outputs) < len(files) else frozenset()
-            code = read_output(outputs, [file for file in files if file.name in launched])
+            kernels = [file for file in files if file.name in launched]
+            room = max(0, _MAX_FILES - len(outputs))
+            code = read_output(outputs[:_MAX_FILES], kernels[:room])
+            beyond = len(outputs[_MAX_FILES:]) + len(kernels[room:])
+            code = replace(code, left_out=code.left_out + beyond)
     except (TimesinkError, OSError) as error:
         entry = HealthEntry("unreadable_compiled", 1, getattr(error, "message", str(error)))
         return replace(trace, health=merge_entries([*trace.health, entry]))
-    lost = [HealthEntry("compiled_left_out", code.left_out, code.source)] * (code.left_out > 0)
+    counts = {
+        "compiled_left_out": code.left_out,
+        "compiled_cut": sum(use.is_cut for kernel in code.kernels for use in kernel.uses),
+    }
+    lost = [HealthEntry(what, many, code.source) for what, many in counts.items() if many]
     return replace(
         trace,
         metadata=replace(trace.metadata, compiled=code),

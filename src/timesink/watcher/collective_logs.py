@@ -25,7 +25,7 @@ from timesink.answers.comparison.collective_logs import (
 )
 from timesink.comparison.collective_logs import LogPair, LogSide
 from timesink.errors import CollectError, OutputError, TimesinkError, UnreadableError, reason_of
-from timesink.formats.collective_logs.folder import read_log_folder
+from timesink.formats.collective_logs.folder import read_logs
 from timesink.formats.collective_logs.inspector import NAME as INSPECTOR_NAME
 from timesink.formats.collective_logs.inspector import rows_of_lines
 from timesink.formats.collective_logs.rows import (
@@ -98,6 +98,8 @@ class LogFollower:
         self._dumps: dict[Path, tuple[int, int]] = {}
         self._forms: dict[Path, str] = {}
         self.losses = Losses()
+        # By size and time of writing: the clock of a shared folder may be another one than ours.
+        self._earlier = self._dump_stats()
 
     def new_calls(self) -> list[CollectiveRow]:
         """Calls that were logged since the last time, as far as their lines are whole."""
@@ -109,18 +111,31 @@ class LogFollower:
 
     def has_new_dumps(self) -> bool:
         """Whether dumps of the flight recorder appeared or changed, and are still being written."""
+        stats = {
+            file: stat
+            for file, stat in self._dump_stats().items()
+            if stat != self._earlier.get(file)
+        }
+        is_new, self._dumps = stats != self._dumps, stats
+        return is_new
+
+    @property
+    def dumps(self) -> list[Path]:
+        """Dumps that were written since the watch began."""
+        return list(self._dumps)
+
+    @property
+    def earlier_dumps(self) -> int:
+        """How many dumps were there when the watch began."""
+        return len(self._earlier)
+
+    def _dump_stats(self) -> dict[Path, tuple[int, int]]:
         stats = {}
         for file in self._files(FLIGHT_RECORDER):
             with suppress(OSError):
                 stat = file.stat()
                 stats[file] = stat.st_size, stat.st_mtime_ns
-        is_new, self._dumps = stats != self._dumps, stats
-        return is_new
-
-    @property
-    def dumps(self) -> int:
-        """How many dumps there are."""
-        return len(self._dumps)
+        return stats
 
     def _files(self, form: str) -> Iterator[Path]:
         with suppress(OSError):
@@ -219,15 +234,20 @@ class LogWatch:
         self._alarm_count = 0
         self._last_s = clock()
         self._longest_s = 0.0
+        """Of silences that were no alarm: a run that stood still once may do so again."""
         self._is_new = False
+        if earlier := self._follower.earlier_dumps:
+            dumps = units.count_noun(earlier, "dumps")
+            say(f"{dumps} of the flight recorder from before the watch: not looked at")
 
     def look(self) -> None:
         """Read what is new, and judge it."""
         calls = self._follower.new_calls()
         now_s = self._clock()
         if calls:
-            if self._windows.collectives:
-                self._longest_s = max(self._longest_s, now_s - self._last_s)
+            silent_s = now_s - self._last_s
+            if self._windows.collectives and silent_s <= self._most_silent_s:
+                self._longest_s = max(self._longest_s, silent_s)
             self._last_s = now_s
             self._end(("silence",))
         self._windows.add(calls)
@@ -276,16 +296,24 @@ class LogWatch:
             if self._seen[subject] >= LogWatchLimits.min_windows:
                 self._begin(subject, sentence, pair)
 
+    @property
+    def _most_silent_s(self) -> float:
+        """A silence that lasts longer is an alarm."""
+        return max(LogWatchLimits.silent_s, LogWatchLimits.silent_ratio * self._longest_s)
+
     def _notice_silence(self, now_s: float) -> None:
-        least = max(LogWatchLimits.silent_s, LogWatchLimits.silent_ratio * self._longest_s)
         silent_s = now_s - self._last_s
-        if self._windows.collectives and silent_s > least:
+        if self._windows.collectives and silent_s > self._most_silent_s:
             text = f"No collective was logged for {silent_s:.0f} s.{self._windows.behind()}"
             self._begin(("silence",), text, None)
 
     def _look_at_dumps(self) -> None:
+        dumps = self._follower.dumps
+        if not dumps:  # somebody has removed them, which says nothing about the run
+            return
         try:
-            trace = read_log_folder(self._logs)
+            # Not the logs beside them: a long job has gigabytes, of completed calls alone.
+            trace = read_logs(str(self._logs), dumps)
         except (TimesinkError, OSError) as error:
             self._say(f"dumps in {self._logs} cannot be read: {error}")
             return

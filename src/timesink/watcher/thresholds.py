@@ -188,6 +188,7 @@ class LogWatchLimits(Limits):
     silent_s = 60.0
     """Seconds without a collective, where there were some before: the run may stand still."""
     silent_ratio = 20.0
-    """Of the longest silence before: evaluation and checkpoints take their time."""
+    """Of the longest silence before, without those that were alarms: evaluation and checkpoints
+    take their time."""
     max_open = 4096
     """Collectives that wait for ranks that have not logged them; the oldest is judged as it is."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 import timesink
 from collective_logs import entry, inspected, write_dumps, write_inspected
 from timesink.answers.views import find_view
@@ -54,13 +56,21 @@ def test_ranks_that_disagree_are_named(tmp_path: Path):
     assert "rank 1 all_gather" in finding.sentence
 
 
-def test_a_late_rank_is_named(tmp_path: Path):
-    calls = {rank: [entry(rank, n) for n in range(30)] for rank in range(4)}
+@pytest.mark.parametrize(("others_ms", "is_late"), [(3.5, True), (1.5, False), (None, True)])
+def test_a_late_rank_is_named_unless_its_clock_alone_is_ahead(
+    tmp_path: Path, others_ms: float | None, *, is_late: bool
+):
+    length_ms = None if others_ms is None else 1.5
+    calls = {
+        rank: [entry(rank, n, duration_ms=length_ms if rank == 3 else others_ms) for n in range(30)]
+        for rank in range(4)
+    }
     for call in calls[3]:
         call["time_created_ns"] += 2_000_000
-    (finding,) = timesink.analyze(write_dumps(tmp_path / "logs", calls)).findings
-    assert finding.rule == "late-rank"
-    assert finding.sentence.startswith("Rank 3 enters 100 % of 30 collectives")
+    findings = timesink.analyze(write_dumps(tmp_path / "logs", calls)).findings
+    assert [finding.rule for finding in findings] == ["late-rank"] * is_late
+    for finding in findings:
+        assert finding.sentence.startswith("Rank 3 enters 100 % of 30 collectives")
 
 
 def test_times_of_the_inspector_tell_who_is_waited_for(tmp_path: Path):

@@ -228,6 +228,18 @@ def test_full_disk_leaves_room_for_the_rest(
     assert not (place.control / "trace-7.json").exists()
 
 
+def test_captures_that_find_no_room_are_said(
+    place: RecordingFolder, monkeypatch: pytest.MonkeyPatch
+):
+    def fill(*_paths: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(traces, "collect_captures", fill)
+    leave(place, 7, WINDOW, exported_note(7))
+    run, _ = conclude(PROGRAM, COUNTERS, place)
+    assert "captured graphs of process 7 are lost: No space left on device" in run["notes"]
+
+
 def test_folder_that_is_gone(place: RecordingFolder):
     shutil.rmtree(place.folder)
     with pytest.raises(OutputError, match=r"run\.json: cannot be written"):

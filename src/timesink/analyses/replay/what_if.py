@@ -413,7 +413,7 @@ def named_by(scenario: Scenario, change: AskedChange, played: Played) -> NamedWo
     many = max(steps.height, 1)
     return NamedWork(
         calls=float(calls.sum()) / many,
-        activities=float(activities.sum()) / many,
+        activities=activities.size / many,
         waits=len(waits) / many,
         host_ns=float(scenario.stretch[stretches].sum()) / many,
         device_ns=float(scenario.length[activities].sum()) / many,

@@ -20,6 +20,8 @@ def compiled_section(run: Analysed) -> SectionResult:
     """The table of generated kernels, and on pages the code of those that take most."""
     frame = run.frame("compiled")
     if frame.is_empty():
+        if run.analysis.trace.metadata.compiled is None:
+            return None
         return Empty("compiled", "Compiled kernels", NO_COMPILED)
     listings = tuple(_listings(run.frame("compiled-code")))
     modules = run.table("compiled-modules")

@@ -113,14 +113,16 @@ class Analysed(msgspec.Struct, frozen=True, eq=False):
 
     def table(self, view: str, frame: pl.DataFrame | None = None) -> blocks.Table:
         """A table as a block."""
+        both = frame is None and view in BOTH_CLOCKS and not self.brief
         if frame is None:
             # People with a page see both clocks of these side by side.
-            both = view in BOTH_CLOCKS and not self.brief
             frame = self.analysis.table(view) if both else self.frame(view)
         total_ns = whole_of(self.analysis, view, frame)
         absent = None if frame.height else why_empty(view, self)
         table = ViewTable(find_view(view), frame, total_ns, absent)
         block = table.block(start_ns=self.start_of(view), rows=self.rows)
+        if both and self.clock != RECORDED:
+            block = _own_first(block, BOTH_CLOCKS[view][1])
         keys = find_view(view).brief
         if not self.brief or not keys:
             return block
@@ -131,6 +133,19 @@ class Analysed(msgspec.Struct, frozen=True, eq=False):
             replace(column, spare=max(at + 1 - fixed_count, 0)) for at, column in enumerate(columns)
         )
         return replace(block, columns=tuple(ordered))
+
+
+def _own_first(block: blocks.Table, names: Sequence[str]) -> blocks.Table:
+    """Times without profiler overhead seen at once, those as recorded where they are asked for."""
+    columns = {column.key: column for column in block.columns}
+    for name in names:
+        recorded, own = columns.get(name), columns.get(f"own_{name}")
+        if recorded is None or own is None:
+            continue
+        columns[own.key] = replace(own, title=recorded.title, main=recorded.main)
+        title = f"{recorded.title}, as recorded"
+        columns[name] = replace(recorded, title=title, main=False)
+    return replace(block, columns=tuple(columns.values()))
 
 
 class Empty(msgspec.Struct, frozen=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import polars as pl
@@ -25,8 +26,14 @@ _READERS = {FLIGHT_RECORDER: flight_recorder, INSPECTOR: inspector}
 
 def read_log_folder(folder: Path) -> Trace:
     """The logs of a folder together; those that cannot be read are counted."""
+    return read_logs(str(folder), list(folder.iterdir()))
+
+
+def read_logs(source: str, files: Iterable[Path]) -> Trace:
+    """Some logs together, as `read_log_folder` reads all of a folder; files of others are none."""
     traces, unread = [], []
-    for file in sorted(folder.iterdir())[:MAX_FILES]:
+    ordered = sorted(files)
+    for file in ordered[:MAX_FILES]:
         form = log_format(file)
         if form is None:
             continue
@@ -36,7 +43,7 @@ def read_log_folder(folder: Path) -> Trace:
             unread.append(f"{file.name}: {error}")
     if not traces:
         raise UnreadableError(
-            f"{folder}: no log of collectives can be read ({''.join(unread[:1])})",
+            f"{source}: no log of collectives can be read ({''.join(unread[:1])})",
             "give a folder of flight-recorder dumps, or of logs of the NCCL Inspector",
         )
     tables = [trace.collective_calls for trace in traces]
@@ -45,7 +52,7 @@ def read_log_folder(folder: Path) -> Trace:
     first = traces[0].metadata
     ranks = sorted({t.metadata.distributed.rank for t in traces} - {None}, key=lambda r: r or 0)
     metadata = Metadata(
-        source=folder.name,
+        source=Path(source).name,
         format=first.format,
         vendor=first.vendor,
         events=calls.height,
@@ -55,6 +62,8 @@ def read_log_folder(folder: Path) -> Trace:
         extra={"files": len(traces), "ranks": ranks},
     )
     health = [HealthEntry("unreadable_file", len(unread), "".join(unread[:1]))] if unread else []
+    if beyond := ordered[MAX_FILES:]:
+        health.append(HealthEntry("files_left_out", len(beyond), beyond[0].name))
     entries = merge_entries([*(e for t in traces for e in t.health), *health])
     frames = {name: frame.lazy() for name, frame in EMPTY_TABLES.items()}
     return Trace(metadata, entries, {**frames, "collective_calls": calls.lazy()})

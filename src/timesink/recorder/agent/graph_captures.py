@@ -10,6 +10,7 @@ What is noted here is put together when the program is over (`recorder/graph_cap
 from __future__ import annotations
 
 import ctypes
+import errno
 import functools
 import importlib.util
 import json
@@ -206,13 +207,17 @@ class GraphCaptures:
         graph = self._driver.graph_of(capture.stream) if self._driver is not None else None
         if graph is None or self._driver is None:
             return None
+        described = self._driver.describe(graph)
+        if described["sorts"] and not marks:
+            # Compiled code gives none where they do not fit: they would not hold together.
+            self._remark("a graph was captured unseen: no call in it, or more than 256 MB of calls")
         return {
             "place": capture.place,
             "stack": capture.stack,
             "reserved": capture.reserved,
             "types": self._modules.types if self._modules is not None else [],
             "thread": threading.get_native_id(),
-            **self._driver.describe(graph),
+            **described,
             "marks": marks,
         }
 
@@ -220,16 +225,18 @@ class GraphCaptures:
         if content is None:
             return
         begun_ns = time.perf_counter_ns()
-        with suppress(Exception):
+        try:
             marks = content.pop("marks")
             held = self._reserved() - content.pop("reserved")
             header = json.dumps({**content, "memory_bytes": max(0, held), "bytes": len(marks)})
             path = self._notebook.control / CAPTURES_NOTED.format(pid=os.getpid())
             end = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
             try:
-                os.write(end, header.encode() + b"\n" + marks + b"\n")
+                _append(end, header.encode() + b"\n" + marks + b"\n")
             finally:
                 os.close(end)
+        except Exception as error:  # noqa: BLE001 - the program must not notice
+            self._remark(f"a graph was captured unseen: {_first_line(error)}")
         self._spent_ns += time.perf_counter_ns() - begun_ns
 
     def _failed(self, error: Exception, frame: Any) -> None:
@@ -268,6 +275,14 @@ class GraphCaptures:
                 stats = self._torch._C._cuda_memoryStats(cuda.current_device())
                 return int(stats["reserved_bytes"]["all"]["current"])
         return 0
+
+
+def _append(file: int, content: bytes) -> None:
+    """Write all of it or nothing: what follows half a capture could not be read."""
+    begin = os.fstat(file).st_size
+    if os.write(file, content) < len(content):
+        os.ftruncate(file, begin)
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def enable_ranges(torch: Any) -> None:
