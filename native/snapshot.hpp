@@ -25,6 +25,11 @@ namespace timesink {
 constexpr size_t kLargestText = 16 * 1024 * 1024;
 constexpr size_t kMostFrames = 512;   // of a stack; deeper ones lose their outermost
 constexpr size_t kMostMarks = 512;    // levels that are open at once
+// Texts, lists, dictionaries and tuples are bounded by the bytes that were read, as in
+// `formats/plain_pickle`: one byte makes a list of fifty, and snapshots have 15 or more for each.
+constexpr uint64_t kMostFreeValues = 1 << 19;
+constexpr uint64_t kLeastBytesPerValue = 6;
+constexpr uint16_t kMostTuples = 512;  // within one another
 constexpr uint32_t kNothing = std::numeric_limits<uint32_t>::max();
 
 enum PlainType : uint8_t {
@@ -244,13 +249,35 @@ class SnapshotReader {
 
   void run(const char* at, const char* end) {
     while (at < end) {
+      const uint8_t code = static_cast<uint8_t>(*at);
       const char* next = step(at, end);
       if (next == nullptr) {  // the rest of it is still to come
         rest_.assign(at, static_cast<size_t>(end - at));
         return;
       }
+      read_ += static_cast<uint64_t>(next - at);
+      if (is_building(code) && ++built_ > kMostFreeValues + read_ / kLeastBytesPerValue) {
+        throw Refused();
+      }
       if (is_done) return;
       at = next;
+    }
+  }
+
+  static bool is_building(uint8_t code) {
+    switch (code) {
+      case '}':
+      case ']':
+      case ')':
+      case 't':
+      case 'X':
+      case 0x85:
+      case 0x86:
+      case 0x87:
+      case 0x8c:
+        return true;
+      default:
+        return false;
     }
   }
 
@@ -277,6 +304,7 @@ class SnapshotReader {
       case ')':
         stack_.push_back(Plain::of(kTuple, tuples.size()));
         tuples.emplace_back();
+        tuple_depths_.push_back(1);
         return at;
       case 0x94:
         memo_.push_back(top());
@@ -395,6 +423,14 @@ class SnapshotReader {
   }
 
   void push_tuple(size_t start) {
+    uint16_t depth = 1;
+    for (size_t i = start; i < stack_.size(); ++i) {
+      if (stack_[i].type != kTuple) continue;
+      const uint16_t inner = tuple_depths_[stack_[i].place];
+      if (inner >= kMostTuples) throw Refused();
+      if (inner >= depth) depth = static_cast<uint16_t>(inner + 1);
+    }
+    tuple_depths_.push_back(depth);
     tuples.emplace_back(stack_.begin() + static_cast<std::ptrdiff_t>(start), stack_.end());
     stack_.resize(start);
     stack_.push_back(Plain::of(kTuple, tuples.size() - 1));
@@ -515,10 +551,12 @@ class SnapshotReader {
   }
 
   uint64_t seed_;
+  uint64_t read_ = 0, built_ = 0;
   std::string rest_;
   std::vector<Plain> stack_, memo_;
   std::vector<size_t> marks_;
   std::vector<uint8_t> action_of_;
+  std::vector<uint16_t> tuple_depths_;
   std::vector<uint32_t> numbers_;
   NumberTable frame_table_, stacks_;
 };

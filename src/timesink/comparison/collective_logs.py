@@ -80,7 +80,11 @@ class LogSide(msgspec.Struct, frozen=True, eq=False):
     @classmethod
     def restored(cls, facts: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> LogSide:
         """The side that was stored."""
-        return cls(tables["collectives"], tables["ranks"], tuple(facts["problems"]))
+        return cls(
+            _with_types(tables["collectives"], _COLLECTIVES),
+            _with_types(tables["ranks"], _RANKS),
+            tuple(msgspec.convert(facts["problems"], list[str])),
+        )
 
 
 def _with_types(rows: pl.DataFrame, types: Mapping[str, Any]) -> pl.DataFrame:

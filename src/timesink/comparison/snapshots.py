@@ -18,6 +18,11 @@ _LINE = re.compile(r"\((\d+)\)(?=: )|(?<=\.py):(\d+)")
 """Numbers of lines: they move with every edit above them."""
 GROUPS = ("category", "module", "place")
 """By what live memory is compared."""
+_LIVE: dict[Any, Any] = {
+    **dict.fromkeys(("device", *GROUPS), pl.String),
+    **dict.fromkeys(("bytes", "blocks"), pl.Int64),
+}
+"""Columns of live memory, as a baseline holds them."""
 
 
 class PeakChange(NamedTuple):
@@ -71,7 +76,12 @@ class SnapshotSide(msgspec.Struct, frozen=True, eq=False):
     @classmethod
     def restored(cls, facts: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> SnapshotSide:
         """The side that was stored."""
-        return cls(facts["peaks"], tables["live"], facts["reserved_bytes"], facts["failures"])
+        return cls(
+            msgspec.convert(facts["peaks"], dict[str, int]),
+            tables["live"].select(*_LIVE).cast(_LIVE),
+            msgspec.convert(facts["reserved_bytes"], int),
+            msgspec.convert(facts["failures"], int),
+        )
 
 
 class SnapshotPair(msgspec.Struct, frozen=True, eq=False):

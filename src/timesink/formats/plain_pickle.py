@@ -42,6 +42,13 @@ MAX_LINE = 1024
 """Characters of a number or name that is written as text."""
 MAX_DEPTH = 512
 """Levels that are open at once: snapshots have eight."""
+MAX_FREE_VALUES = 1 << 19
+"""Texts, lists, dictionaries and tuples of a pickle, however few its bytes are."""
+MIN_BYTES_PER_VALUE = 6
+"""Of each one beyond: snapshots have 15 and more, and one byte makes a list of fifty.
+
+Compiled code has the same bounds (`native/snapshot.hpp`): both refuse the same files.
+"""
 CHUNK_BYTES = 8 * 1024 * 1024
 """How much is unpickled before finished parts are taken away."""
 _PATTERN_BYTES = 256 * 1024
@@ -164,6 +171,10 @@ _ARGUMENTS = {
     **dict.fromkeys(b"G\x95", 8),
 }
 """Bytes that follow an instruction, of which the first may be a length."""
+_BUILDING = b"}])tdl\x85\x86\x87\x8cX\x8dCB\x8e\x96UT"
+"""Instructions that make a text, a list, a dictionary or a tuple."""
+_BUILDING_HERE = b"}]\x86\x8cX"
+"""Those of them that the pattern fits."""
 _PAIR, _MAX_CUT_PAIRS = b"\x86", 16
 _FRAME, _TEXT, _STOP, _PROTOCOL = 0x95, 0x58, 0x2E, 0x80
 _FROM_UNPICKLER = (
@@ -180,7 +191,13 @@ def _load_checked(source: SourceFile, drain: Drain | None) -> Any:
     feed = _Feed()
     unpickler = _PlainUnpickler(feed)
     stack: Stack = [[]]
+    built = seen = 0
     for chunk, is_last in _checked_chunks(source):
+        # At most: bytes of texts and numbers count, too, and the interpreter counts again.
+        built += len(chunk) - len(chunk.translate(None, _BUILDING_HERE))
+        if built > MAX_FREE_VALUES + seen // MIN_BYTES_PER_VALUE:
+            raise _UnusualError
+        seen += len(chunk)
         values = [value for level in stack for value in level]
         unpickler.values = [_OUTER, *values]
         feed.give(_restoring(stack) + chunk + (b"" if is_last else b"t" * _LEVELS + b"."))
@@ -352,14 +369,15 @@ class Interpreter:
         self._path = source.path
         self._damage: list[str] = []
         self._blocks = source.blocks(self._damage)
-        self._data, self._place = b"", 0
+        self._data, self._place, self._before = b"", 0, 0
+        self._tuples: dict[int, tuple[int, Any]] = {}
         self._drain = drain
         self.memo: dict[int, Any] = {}
         self.stack: Stack = [[]]
 
     def run(self) -> Any:
         """The value that the pickle ends with."""
-        steps = 0
+        steps = built = 0
         while True:
             code = self.take(1)[0]
             if code == _STOP:
@@ -371,6 +389,11 @@ class Interpreter:
                 act(self)
             except (ValueError, OverflowError, struct.error, UnicodeDecodeError) as error:
                 raise self._broken(f"a value that cannot be read: {error}") from None
+            if code in _BUILDING:
+                built += 1
+                seen = self._before + self._place
+                if built > MAX_FREE_VALUES + seen // MIN_BYTES_PER_VALUE:
+                    raise self._broken("it has more values than a recording of its size")
             steps += 1
             if self._drain is not None and not steps % _DRAIN_EVERY:
                 self._drain(self.stack)
@@ -396,6 +419,7 @@ class Interpreter:
                 raise self._broken(self._damage[0] if self._damage else "it ends in the middle")
             parts.append(block)
             have += len(block)
+        self._before += self._place
         self._data, self._place = b"".join(parts), 0
 
     def number(self, size: int, *, signed: bool = False) -> int:
@@ -463,7 +487,18 @@ class Interpreter:
         values = self.stack[-1][-size:]
         if len(values) < size:
             raise self._broken("a value is missing")
-        self.stack[-1][-size:] = [tuple(values)]
+        self.stack[-1][-size:] = [self.tuple_of(values)]
+
+    def tuple_of(self, values: list[Any]) -> tuple[Any, ...]:
+        """A tuple, which is not nested too deeply in tuples of its own."""
+        made = tuple(values)
+        inner = [id(value) for value in values if type(value) is tuple]
+        if inner:
+            depth = 1 + max(self._tuples[i][0] if i in self._tuples else 1 for i in inner)
+            if depth > MAX_DEPTH:
+                raise self._broken("values are nested too deeply")
+            self._tuples[id(made)] = depth, made  # held, that no other has its number
+        return made
 
     def set_items(self, items: list[Any]) -> None:
         target = self.top(dict)
@@ -550,7 +585,7 @@ def _acts() -> Mapping[int, _Act]:
         ")": lambda r: r.push(()),
         "d": lambda r: _dictionary(r, r.close()),
         "l": lambda r: r.push(r.close()),
-        "t": lambda r: r.push(tuple(r.close())),
+        "t": lambda r: r.push(r.tuple_of(r.close())),
         "\x85": lambda r: r.push_tuple(1),
         "\x86": lambda r: r.push_tuple(2),
         "\x87": lambda r: r.push_tuple(3),

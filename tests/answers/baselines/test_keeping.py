@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import timesink
@@ -310,6 +311,22 @@ def test_fields_this_version_does_not_know_are_said(pair, tmp_path, monkeypatch)
     monkeypatch.undo()
     with pytest.raises(UnreadableError, match="which this one cannot read"):
         load_baseline("base", store)
+
+
+@pytest.mark.parametrize(
+    ("kind", "facts", "names"),
+    [
+        ("memory_snapshot", {"peaks": {}, "reserved_bytes": 0, "failures": 0}, ["live"]),
+        ("memory_snapshot", {"peaks": [], "reserved_bytes": 0, "failures": 0}, ["live"]),
+        ("collective_log", {"problems": []}, ["collectives", "ranks"]),
+    ],
+)
+def test_tables_of_other_columns_are_refused(kind: str, facts: dict[str, Any], names: list[str]):
+    about = {"marker": None, "by": None, "notes": [], "runs": [], "facts": {}}
+    tables = dict.fromkeys(names, pl.DataFrame({"device": [1], "group": [[2]]}))
+    sealed = content._sealed({**about, "untimed": [kind, facts]}, tables)
+    with pytest.raises(UnreadableError, match="which this one cannot read"):
+        content.baseline_of(sealed, "base", "here")
 
 
 def test_another_version_of_timesink_is_a_note(pair, store, monkeypatch):

@@ -21,6 +21,7 @@ from timesink.formats.plain_pickle import (
     load_plain,
 )
 from timesink.formats.source_file import open_source
+from timesink.runtime.native import native_module
 
 VALUES: dict[str, Any] = {
     "numbers": [0, 1, 255, 256, 65536, -1, 2**31, 2**63, -(2**62), 1.5, -2.0, True, False, None],
@@ -122,7 +123,8 @@ BROKEN = {
     "a list as key": b"\x80\x04}(]K\x03u.",
     "many marks": b"\x80\x04" + b"(" * 100_000 + b".",
     "an extension": b"\x80\x04\x82\x01.",
-    "a stack of tuples": b"\x80\x04)" + b"\x85" * 200_000 + b"}(",
+    "a stack of tuples": b"\x80\x04)" + b"\x85" * 200_000 + b".",
+    "more values than bytes allow": b"\x80\x04" + b"]" * 700_000 + b".",
     "unknown": b"\x80\x04\xff.",
     "an endless line": b"\x80\x02I" + b"1" * 100_000,
 }
@@ -135,6 +137,22 @@ def test_broken_pickles_are_errors(tmp_path: Path, name: str):
         load_plain(open_source(file))
     assert len(error.value.message.splitlines()) == 1
     assert error.value.hint
+
+
+@pytest.mark.skipif(native_module() is None, reason="nothing was compiled")
+def test_both_readers_have_the_same_bounds(tmp_path: Path):
+    def is_read(content: bytes) -> tuple[bool, bool]:
+        file = _write(tmp_path, b"\x80\x04" + content + b".")
+        compiled = plain_pickle._load_compiled(open_source(file)) is not None
+        try:
+            Interpreter(open_source(file)).run()
+        except UnreadableError:
+            return compiled, False
+        return compiled, True
+
+    # Beyond 2**19 values, each takes six bytes.
+    assert is_read(b"(" + b")" * 629_000 + b"t") == (True, True)
+    assert is_read(b"(" + b")" * 629_300 + b"t") == (False, False)
 
 
 def test_deep_values_do_not_exhaust_the_stack(tmp_path: Path):

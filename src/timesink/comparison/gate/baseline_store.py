@@ -466,7 +466,11 @@ def baseline_of(content: bytes, name: str, place: str) -> Baseline:
 
 def _untimed_of(tables: Tables) -> UntimedSide | None:
     kind, facts = tables.about.get("untimed") or (None, {})
-    return None if kind is None else SIDES[kind].restored(facts, tables.tables)
+    try:
+        return None if kind is None else SIDES[kind].restored(facts, tables.tables)
+    except (pl.exceptions.PolarsError, msgspec.ValidationError) as error:
+        msg = "its tables are not those of this version"
+        raise ValueError(msg) from error
 
 
 def _digest(packed: bytes) -> bytes:
