@@ -16,6 +16,8 @@ import io
 import os
 import sys
 import tempfile
+import threading
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
@@ -70,7 +72,8 @@ class Recorder:
         self.result: Call | None = None
         self.makers: dict[int, Call] = {}
         self._count = 0
-        self._stack: list[Call] = []
+        self._stacks = defaultdict[int, list[Call]](list)
+        """Of each thread: a recording may be read in one of its own."""
         self._alive: list[Any] = []  # no number of a value may come again
 
     def __call__(self, frame: Any, event: str, value: Any) -> None:
@@ -81,15 +84,16 @@ class Recorder:
             or not code.co_filename.startswith(PACKAGE)
         ):
             return
+        stack = self._stacks[threading.get_ident()]
         if event == "call":
             names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
             arguments = [frame.f_locals.get(name) for name in names]
-            caller = self._stack[-1] if self._stack else None
+            caller = stack[-1] if stack else None
             file = code.co_filename.removeprefix(PACKAGE)
-            self._stack.append(Call(self._count, file, code.co_name, arguments, caller))
+            stack.append(Call(self._count, file, code.co_name, arguments, caller))
             self._count += 1
-        elif self._stack:
-            call = self._stack.pop()
+        elif stack:
+            call = stack.pop()
             for part in parts(value):
                 self._alive.append(part)
                 self.makers.setdefault(id(part), call)
@@ -128,11 +132,13 @@ def way_of(arguments: list[str], is_result: Callable[[str, Any], bool]) -> tuple
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()), suppress(SystemExit):
         main([*arguments, "--no-cache"] if arguments[0] == "analyze" else arguments)
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()), suppress(SystemExit):
+        threading.setprofile(recorder)
         sys.setprofile(recorder)
         try:
             main(arguments)
         finally:
             sys.setprofile(None)
+            threading.setprofile(None)
     if recorder.result is None:
         raise LookupError(" ".join(arguments))
     on_way: dict[int, Call] = {}
