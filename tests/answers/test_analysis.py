@@ -147,7 +147,7 @@ class TestPages:
     def test_pages_have_all_their_sections(self, page: str, sample_analysis: Analysis):
         document = analysis_document(sample_analysis, page=page, rows=10)
         names = tuple(section.id for section in recorded_sections(document))
-        # Of a single trace nothing is said about ranks, and of eager code nothing of generated kernels.
+        # Of a single trace nothing is said about ranks, of eager code nothing of generated kernels.
         left_out = OF_RANKS | OF_SNAPSHOTS | {"compiled"}
         assert names == tuple(name for name in PAGES[page] if name not in left_out)
         assert all(section.blocks for section in document.sections)
