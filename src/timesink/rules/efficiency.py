@@ -397,6 +397,9 @@ def proven_findings(trace: Trace, efficiency: Efficiency | None = None) -> tuple
     steps = find_steps(trace).filter("complete")
     if steps.is_empty():
         return findings
+    if not recording_fitness(trace).answers(CRITICAL_PATH):
+        unproven = (*findings, *(work.finding for work in below_roofs))
+        return _without_promises(unproven, complete_steps(trace))
     base = _replayed_program(trace)
     today = step_ns(base)
 
@@ -441,6 +444,22 @@ def proven_findings(trace: Trace, efficiency: Efficiency | None = None) -> tuple
             joint = min(replayed, most, mean_step_ns)
         results.append(replace(finding, together_ns=joint) if finding.cost_ns else finding)
     return tuple(results)
+
+
+def _without_promises(findings: Iterable[RunFinding], steps: Steps) -> tuple[RunFinding, ...]:
+    """Findings of a recording that does not show what decides a step: the most each can save.
+
+    Less work makes no step shorter by more than the work took, nor does a device that waits less.
+    """
+    results = []
+    for finding in findings:
+        most_ns = finding.cost_ns + finding.between_ns
+        if most_ns:
+            unknown = {"most_ns": most_ns, "unknown_saving": _UNKNOWN_DECIDES}
+            unproven = replace(finding, cost_ns=0.0, between_ns=0.0, **unknown)
+            finding = replace(steps.graded(unproven), marked=steps.marked)
+        results.append(finding)
+    return gravest_first(results)
 
 
 def _replayed_program(trace: Trace) -> Scenario:
@@ -496,12 +515,7 @@ def _fill_patterns(texts: Iterable[str], finding: RunFinding) -> Iterable[str]:
 
 
 def _who_decides(trace: Trace) -> str:
-    """Why something saves nothing: a device works nearly all the time or not, or there is none.
-
-    Empty where a recording does not show what decides its time.
-    """
-    if not recording_fitness(trace).answers(CRITICAL_PATH):
-        return ""
+    """Why something saves nothing: a device works nearly all the time or not, or there is none."""
     if not has_device_work(trace):
         return "host"
     idle, steps = idle_causes(trace), complete_steps(trace)
@@ -532,8 +546,6 @@ def _with_saving(
         cost = min(cost, saved) if at_most or entry.get("at_most") else min(saved, mean_step_ns)
     if saved is not None and cost < EfficiencyLimits.noticed * mean_step_ns:
         basis = finding.gain_basis if finding.between_ns else ""
-        if not otherwise:
-            return replace(finding, cost_ns=0.0, gain_basis=basis, unknown_saving=_UNKNOWN_DECIDES)
         sort = "idle" if entry.get("time") == "idle" else otherwise
         return replace(finding, cost_ns=0.0, gain_basis=basis, no_saving=_IDLE_ANYWAY[sort])
     return replace(finding, cost_ns=cost)

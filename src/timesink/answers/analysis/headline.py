@@ -39,7 +39,7 @@ from timesink.answers.analysis.untimed_headlines import log_headline, memory_hea
 from timesink.model import units
 from timesink.model.data_files import csv_rows
 from timesink.model.findings import RunFinding
-from timesink.model.fitness import IDLE, Reason
+from timesink.model.fitness import CRITICAL_PATH, IDLE, Reason
 from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
@@ -193,8 +193,11 @@ def _bound(
     """The bottleneck in a word of the glossary; empty where nothing clearly dominates.
 
     A part dominates from half of the step on. Computation does where the device is hardly idle,
-    and mostly where it takes half of the step or more.
+    and mostly where it takes half of the step or more.  Nothing does where the recording does not
+    show what the step waits for.
     """
+    if not recording_fitness(trace).answers(CRITICAL_PATH):
+        return ""
     length_ns, between = average["total_ns"], time_between(trace)
     between_share = between.share(between.idle_ns)
     if has_device_work(trace) and between_share >= IdleLimits.min_utilisation:
