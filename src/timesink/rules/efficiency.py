@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import glob
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, TypeAlias
@@ -394,12 +394,19 @@ def proven_findings(trace: Trace, efficiency: Efficiency | None = None) -> tuple
     """
     below_roofs = () if efficiency is None else efficiency_findings(efficiency)
     findings = find_all(trace)
-    steps = find_steps(trace).filter("complete")
-    if steps.is_empty():
+    if not complete_steps(trace).count:
         return findings
     if not recording_fitness(trace).answers(CRITICAL_PATH):
         unproven = (*findings, *(work.finding for work in below_roofs))
         return _without_promises(unproven, complete_steps(trace))
+    return _with_replays(trace, findings, below_roofs)
+
+
+def _with_replays(
+    trace: Trace, findings: tuple[RunFinding, ...], below_roofs: Sequence[ShorterWork]
+) -> tuple[RunFinding, ...]:
+    """Findings with what each saves in a replay, the gravest first; with single waits."""
+    steps = find_steps(trace).filter("complete")
     base = _replayed_program(trace)
     today = step_ns(base)
 
@@ -451,15 +458,16 @@ def _without_promises(findings: Iterable[RunFinding], steps: Steps) -> tuple[Run
 
     Less work makes no step shorter by more than the work took, nor does a device that waits less.
     """
-    results = []
-    for finding in findings:
+
+    def unproven(finding: RunFinding) -> RunFinding:
         most_ns = finding.cost_ns + finding.between_ns
-        if most_ns:
-            unknown = {"most_ns": most_ns, "unknown_saving": _UNKNOWN_DECIDES}
-            unproven = replace(finding, cost_ns=0.0, between_ns=0.0, **unknown)
-            finding = replace(steps.graded(unproven), marked=steps.marked)
-        results.append(finding)
-    return gravest_first(results)
+        if not most_ns:
+            return finding
+        without = replace(finding, cost_ns=0.0, between_ns=0.0, most_ns=most_ns)
+        without = replace(without, unknown_saving=_UNKNOWN_DECIDES, marked=steps.marked)
+        return steps.graded(without)
+
+    return gravest_first(map(unproven, findings))
 
 
 def _replayed_program(trace: Trace) -> Scenario:

@@ -112,7 +112,8 @@ def headline(
     steps = complete_steps(trace)
     costs = {part: average[f"{part}_ns"] for part in _PART_WORDS}
     step_words = _step_words(steps, is_corrected=clock is not None and tells_clocks_apart(clock))
-    bound = _bound(trace, average, costs, findings)
+    shows_bound = recording_fitness(trace).answers(CRITICAL_PATH)
+    bound = _bound(trace, average, costs, findings) if shows_bound else ""
     if has_device_work(trace):
         line = _on_device(trace, costs, step_words, bound)
     else:
@@ -193,11 +194,8 @@ def _bound(
     """The bottleneck in a word of the glossary; empty where nothing clearly dominates.
 
     A part dominates from half of the step on. Computation does where the device is hardly idle,
-    and mostly where it takes half of the step or more.  Nothing does where the recording does not
-    show what the step waits for.
+    and mostly where it takes half of the step or more.
     """
-    if not recording_fitness(trace).answers(CRITICAL_PATH):
-        return ""
     length_ns, between = average["total_ns"], time_between(trace)
     between_share = between.share(between.idle_ns)
     if has_device_work(trace) and between_share >= IdleLimits.min_utilisation:
