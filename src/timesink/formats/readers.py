@@ -18,6 +18,7 @@ from timesink.formats.read_options import ReadOptions
 if TYPE_CHECKING:
     from timesink.model.trace import Trace
 from timesink.formats.source_file import Damage, SourceFile, open_source
+from timesink.patterns import regex
 
 
 class Reader(Protocol):
@@ -69,17 +70,17 @@ _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 _DECLINED: tuple[tuple[re.Pattern[bytes], str, str], ...] = (
     (
-        re.compile(rb"^(?:\xef\xbb\xbf)?Function Name,Metric Name,Device,Suspicion Score"),
+        regex(rb"^(?:\xef\xbb\xbf)?Function Name,Metric Name,Device,Suspicion Score"),
         "a finished comparison",
         "give the recordings or behaviour tables it was made from:  timesink compare BASE NEW",
     ),
     (
-        re.compile(rb'^\s*\{[^{\[]*"timesink/run/'),
+        regex(rb'^\s*\{[^{\[]*"timesink/run/'),
         "the description of a recorded run",
         "give the folder it lies in, or the trace beside it",
     ),
     (
-        re.compile(rb"^\s*\[\s*\[\s*\[?\s*[\d\[]"),
+        regex(rb"^\s*\[\s*\[\s*\[?\s*[\d\[]"),
         "a memory timeline: lists of numbers without events",
         "give the trace of the same run",
     ),

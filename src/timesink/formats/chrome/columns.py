@@ -5,7 +5,6 @@ This is what a worker hands back: small, flat, picklable, free of Python objects
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from decimal import ROUND_HALF_EVEN, Decimal
@@ -14,6 +13,8 @@ from typing import Any
 import msgspec
 import numpy as np
 import numpy.typing as npt
+
+from timesink.patterns import regex
 
 Codes = npt.NDArray[np.int32]
 NULL_CODE = -1
@@ -133,7 +134,7 @@ NULL_INT = -(2**63)
 EXACT_FLOAT_LIMIT_US = float(2**43)
 _MAX_DIGITS = 15
 """Before the point; so many surely fit 64 bits as nanoseconds."""
-_AS_PROFILERS_WRITE = re.compile(rb"(?:-?\d{1,15}\.\d{3},)*")
+_AS_PROFILERS_WRITE = regex(rb"(?:-?\d{1,15}\.\d{3},)*")
 _TOO_LARGE = 19
 """A power of ten beyond 64 bits."""
 
