@@ -44,6 +44,7 @@ from timesink.model.findings import Evidence, RunFinding, gravest_first
 from timesink.model.fitness import CRITICAL_PATH
 from timesink.model.intervals import Floats, Ints
 from timesink.model.trace import Trace
+from timesink.patterns import regex
 from timesink.rules import device_work
 from timesink.rules.register import catalogue, rules_for
 from timesink.rules.replayed import held_up_by, without_queue_gaps
@@ -52,7 +53,7 @@ from timesink.rules.steps import Steps, complete_steps, longest_by_name
 from timesink.rules.thresholds import EfficiencyLimits
 
 _MAX_SHOWN = 3
-_REARRANGED = re.compile(r"(?<!conv)(?<!conv_)transpose", re.IGNORECASE)
+_REARRANGED = regex(r"(?<!conv)(?<!conv_)transpose", re.IGNORECASE)
 _NARROWER = {"fp64": ("fp32",), "fp32": ("tf32_tensor", "bf16_tensor", "fp16_tensor")}
 """Peaks of narrower numbers for products in wide ones: the first that is higher."""
 _TERA = 1e12

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -44,6 +43,7 @@ from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
 from timesink.model.vendors import runtime_title
+from timesink.patterns import regex
 from timesink.rules.counter_names import resource_of
 from timesink.rules.idle import time_between
 from timesink.rules.register import catalogue
@@ -361,7 +361,7 @@ def _action(advice: str) -> str:
     return advice.partition(". ")[0].removesuffix(".")
 
 
-_AFTER_ACTION = re.compile(r"; |(?<!\)): ")
+_AFTER_ACTION = regex(r"; |(?<!\)): ")
 
 
 def _split_action(sentence: str) -> tuple[str, str, str]:
