@@ -7,7 +7,6 @@ rows of tracks and timestamps that it names.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any
@@ -23,12 +22,11 @@ from timesink.formats.sqlite_file import INTEGER, REAL, TEXT, Database, open_dat
 from timesink.model.health import HealthEntry
 from timesink.model.trace import Device, Metadata, Trace
 from timesink.model.vendors import AMD
+from timesink.patterns import regex
 
 NAME = "rocpd"
 _SQLITE_MAGIC = b"SQLite format 3\0"
-_TABLE = re.compile(
-    r"rocpd_(?P<name>[a-z_]+?)(?P<set>_?[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12})?"
-)
+_TABLE = regex(r"rocpd_(?P<name>[a-z_]+?)(?P<set>_?[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12})?")
 """Name of a table, and the number of the set it is of."""
 _OLD_TABLES = frozenset({"rocpd_op", "rocpd_api", "rocpd_string"})
 _EVENTS = {

@@ -6,7 +6,6 @@ shape is decoded record by record, and what is lost is counted.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -24,6 +23,7 @@ from timesink.formats.source_file import SourceFile
 from timesink.model.health import HealthEntry
 from timesink.model.trace import Device, Metadata, Trace
 from timesink.model.vendors import AMD
+from timesink.patterns import regex
 
 # Shapes of what rocprofv3 writes.  Only the fields the model uses are spelled; msgspec skips the
 # others.
@@ -325,7 +325,7 @@ def _integers(name: str, values: list[int | None]) -> pl.Series:
 
 NAME = "rocprof"
 
-_OPENING = re.compile(rb'\s*\{\s*"rocprofiler-sdk-tool"\s*:')
+_OPENING = regex(rb'\s*\{\s*"rocprofiler-sdk-tool"\s*:')
 _CALL_KINDS = {
     "hip_api": "runtime",
     "hsa_api": "driver",

@@ -36,6 +36,7 @@ from timesink.model.intervals import Ints, union_starts
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
 from timesink.model.vendors import COLLECTIVE_CALLS, every
+from timesink.patterns import regex
 from timesink.recorder.folder import CUT_MARK
 
 _ANNOTATION = pl.col("kind") == "annotation"
@@ -135,7 +136,7 @@ def _work_starts(trace: Trace, *, on_device: bool) -> dict[str, Ints]:
     return {pid: np.sort(start[of_process[pid]]) for _, pid in first_come}
 
 
-_NOT_A_UNIT = re.compile(
+_NOT_A_UNIT = regex(
     rf"^({COLLECTIVE_CALLS})[:A-Z]|^({'|'.join(every('libraries'))})"
     r"|^## Call CompiledFxGraph|^Pregraph bytecode|^Torch-Compiled Region|^CompiledFunction"
     r"|^ProfilerStep|^" + re.escape(CUT_MARK) + "$"
@@ -240,7 +241,7 @@ def families(rows: pl.DataFrame) -> list[Family]:
     ]
 
 
-_CLOSES = re.compile(r"Optimizer\.step|optimizer[._]step|lr_scheduler", re.IGNORECASE)
+_CLOSES = regex(r"Optimizer\.step|optimizer[._]step|lr_scheduler", re.IGNORECASE)
 """Marks that come last in their unit; all others come first."""
 
 
