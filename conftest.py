@@ -27,7 +27,6 @@ os.environ.setdefault("POLARS_QUERY_MONITORING", "0")
 
 TOGETHER = {
     "comparisons of recordings": (
-        "tests/analyses/clustering/test_recordings.py",
         "tests/comparison/causes/anomalies/test_recorded.py",
         "tests/lab/test_score.py",
         "tests/answers/baselines/test_keeping.py",
@@ -164,7 +163,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _turn(item: pytest.Item) -> int:
     if item.get_closest_marker("whole"):
         return 0
-    return 1 if item.path.stem.endswith("acceptance") else 2
+    # Golden answers ask what tests of acceptance ask: in one process, beside each other, that is
+    # worked out once.
+    return 1 if item.path.stem.endswith(("acceptance", "golden")) else 2
 
 
 @pytest.hookimpl(optionalhook=True)

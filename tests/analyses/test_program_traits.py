@@ -10,8 +10,6 @@ import pytest
 import timesink
 from cases import DATA_LOADER, MAIN, STEP, C, K, O, R, host_event, read
 from timesink.analyses.program_traits import has_shapes, program_traits
-from timesink.answers.analysis.document import analysis_document
-from timesink.output.terminal import to_text
 from timesink.rules.register import advice_for, catalogue
 from timesink.rules.run_findings import find_all
 
@@ -119,16 +117,3 @@ class TestAdvice:
         for row in catalogue()["run"].values():
             advice = advice_for((), row["advice"])
             assert not any(word in advice for word in ("gradient", "FSDP", "optimizer"))
-
-
-class TestShapes:
-    def test_they_are_not_asked_for_where_they_are(self, shared_root: Path):
-        for name in ("gemm_01_compute_few_tiles", "conv_01_large_spatial_small_ch"):
-            path = shared_root / f"data/tracelens/evals/{name}.json.gz"
-            assert "record shapes" not in _said_of(path)
-            assert "--with shapes" not in _said_of(path)
-
-
-def _said_of(path: Path) -> str:
-    document = analysis_document(timesink.analyze(path))
-    return " ".join(to_text(document, 500).split())

@@ -180,11 +180,6 @@ class TestSeveral:
         assert [part.id for part in document.sections[1:5]] == names
         assert document.sections[0].blocks[0] == table(document, "pairs")
 
-    def test_of_many_only_some_are_told_in_full(self):
-        document = comparison_document(comparison(*[two_runs(cycles=4)] * 12))
-        assert sum(part.id.startswith("pair-") for part in document.sections) == 8
-        assert table(document, "pairs").rows == 12
-
     def test_groups_of_roles(self):
         document = comparison_document(comparison(exploration=sample_exploration()))
         assert rows(table(document, "groups"), "group", "representative") == [

@@ -270,17 +270,6 @@ class TestNotes:
         lines = section(pair_text(replace(pair, base=base, new=new)), "Notes")
         assert [line.strip() for line in lines] == ["both: b", "base: a", "new: c"]
 
-    def test_there_is_one_block_of_them(self):
-        pair = two_runs()
-        noted = replace(pair, base=replace(pair.base, notes=("a",)))
-        for compared in (
-            comparison(noted, notes=["pid 5 is alone"]),
-            comparison(noted, pair, noted, notes=["pid 5 is alone"]),
-        ):
-            text = to_text(without_cause(compared))
-            assert text.count("\nNotes\n") == 1
-            assert "base: a" in text.partition("\nNotes\n")[2]
-
     def test_long_names_in_them_are_cut(self):
         name = "y" * 3000
         text = to_text(comparison(two_runs(), notes=[f"cycles are marked by `{name}`"]))

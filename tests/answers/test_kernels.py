@@ -71,11 +71,6 @@ class TestOneRun:
         assert (names.rows, names.total_rows) == (3, 30)
         assert (names.sort.key, names.sort.descending) == ("label", False)
 
-    def test_operators_of_a_timeline(self):
-        joined = timesink.kernels(timesink.sample(counters=True), trace=timesink.sample())
-        operators = table(kernels_document([joined]), "operator")
-        assert "ConvolutionBackward0" in {name for (name,) in rows(operators, "label")}
-
 
 class TestPictures:
     def drawn(self, kernel_report: KernelReport) -> list[str]:

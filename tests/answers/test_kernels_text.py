@@ -13,7 +13,7 @@ import pytest
 
 import timesink
 from kernels_text import to_markdown, to_text
-from measured_kernels import H200, Launch, launch, trace_of_launches, use
+from measured_kernels import Launch, launch, trace_of_launches, use
 from timesink.analyses.kernels.join import Join
 from timesink.answers.kernels.document import one_table
 from timesink.answers.kernels.report import KernelReport
@@ -277,19 +277,6 @@ class TestRoofline:
         )
         busy = "busy 1 50.0 % 30000 30 953.7 MiB/s 45 % compute fp32"
         assert busy in [" ".join(line.split()) for line in text(*COUNTED).splitlines()]
-
-    def test_devices_have_roofs_of_their_own(self):
-        (row, metrics), other = COUNTED
-        output = text(({**row, "device": 1}, metrics), other, devices=(H200, replace(H200, id=1)))
-        lines = [line.strip() for line in output.splitlines()]
-        for device, duration in ((0, "500 us of 1.00 ms"), (1, "448 us of 1.00 ms")):
-            begins = (
-                f"GPU {device}: at the data-sheet peaks of the H200 the same work would take "
-                f"{duration}"
-            )
-            assert any(line.startswith(begins) for line in lines)
-        assert "GPU 1: Kernels (1)" in lines
-        assert "2.00 ms" not in output
 
     def test_without_peaks_it_says_why(self):
         lines = section(text(*COUNTED, devices=()), "Roofline")

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from functools import cache
 
-import pytest
-
 import timesink
 from cases import ALLOC, DATA_LOADER, STEP, C, K, O, R, read
 from timesink.answers.analysis.document import analysis_document
@@ -187,28 +185,6 @@ class TestMarkdown:
 
     def test_a_bar_in_a_name_does_not_end_its_cell(self):
         assert "| a\\|b | 1 |" in to_markdown(oddly_named(), 9)
-
-
-@pytest.mark.parametrize(
-    ("events", "sentence"),
-    [
-        ([O("mm", 0, 10)], "no steps are marked; the recorded 10.0 us count as one step"),
-        ([STEP(1, 0, 10)], "1 step"),
-        ([STEP(1, 0, 10), STEP(2, 10, 20)], "2 steps, 10.0 us to 20.0 us"),
-        (
-            [STEP(1, 0, 10), R(1, 1, c=1), K("a", 3, 1, c=1), STEP(2, 10, 20)],
-            "1 step, 1 more step cut by the end",
-        ),
-        (
-            [STEP(1, 0, 10), R(1, 1, c=1), K("a", 3, 1, c=1), STEP(2, 10, 20), O("mm", 12, 9)],
-            "1 step, 1 more step without device work at the end",
-        ),
-    ],
-)
-def test_how_many_steps_there_are(events: list[dict], sentence: str):
-    text = to_text(timesink.analyze(read(*events), clock="recorded"), 5)
-    assert f" by part\n{sentence}.\n" in text
-    assert ("Step time by part" in text) == ("count as one" not in sentence)
 
 
 def test_a_device_that_works_only_at_the_end_is_told_both_ways():

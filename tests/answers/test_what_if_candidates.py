@@ -15,7 +15,6 @@ from timesink.analyses.replay.changes import name_filter
 from timesink.analyses.replay.graph import replay_graph
 from timesink.analyses.replay.what_if import device_waits
 from timesink.answers.what_if import WhatIf, what_if_document
-from timesink.cli import main
 from timesink.model.trace import Trace
 from timesink.output.terminal import to_text
 
@@ -39,16 +38,6 @@ def test_each_printed_change_is_found_again_with_its_saving(best: dict[str, What
         option, what = shlex.split(change)
         again = timesink.whatif(best[name].trace, [f"{option} {what}"])
         assert again.saving_ns == pytest.approx(saving)
-
-
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_what_computes_the_program_is_not_offered_for_removal(best: dict[str, WhatIf], name: str):
-    offered = [*best[name].best["change"], *(change.text for change in best[name].in_vain)]
-    removed = [option for option in offered if option.startswith("--remove")]
-    copies = ("op:aten::to", "op:aten::contiguous", "op:aten::clone")
-    allowed = ("sync:", "call:", "kernel:", *copies)
-    assert all(shlex.split(option)[1].startswith(allowed) for option in removed)
-    assert not any("gemm" in option or "aten::mm" in option for option in removed)
 
 
 def test_a_program_that_replays_graphs_is_not_offered_one(best: dict[str, WhatIf]):
@@ -79,19 +68,6 @@ def test_names_are_whole_at_any_width():
         ]
         assert whatif.best.height
         assert all(change in lines for change in whatif.best["change"])
-
-
-def test_the_command_prints_them_whole(
-    shared_root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-):
-    monkeypatch.setenv("COLUMNS", "60")
-    path = str(shared_root / "data/h200/traces/cuda_graph")
-    assert main(["whatif", path]) == 0
-    printed = capsys.readouterr().out
-    assert (
-        "--scale kernel:nvjet_sm90_hsh_64x16_64x16_4x1_v_bz_splitK_bias_TNT=0.5"
-        in printed.splitlines()
-    )
 
 
 def test_an_optimizer_is_found_by_its_name_up_to_the_hash():

@@ -70,14 +70,6 @@ def test_one_table_as_text(run: Run, case: Path) -> None:
     assert "changed most (score" not in out
 
 
-def test_options_reach_the_comparison(run: Run, wide_case: Path) -> None:
-    crossed = run("compare", wide_case, "--pid", "7,8", "--format", "json").json
-    assert [pair["kind"] for pair in crossed["pairs"]] == ["cross"]
-    chosen = ("--pid", "8", "--device", "Host", "--format", "csv")
-    title, *rows = table(run("compare", wide_case, *chosen).out)
-    assert {row[title.index("Device")] for row in rows} == {"Host"}
-
-
 def test_markers_and_methods_reach_the_comparison(run: Run, tmp_path: Path) -> None:
     path = write_timeline(tmp_path / "a.json", steps=True)
     for options, method in (("--marker=decode_step", "marker"), ("--by=step", "step")):
@@ -130,13 +122,6 @@ def test_csv_needs_a_pair(decline: Decline, tmp_path: Path) -> None:
     assert "alike" in message
 
 
-def test_without_counters_the_csv_holds_times_and_says_so(run: Run, tmp_path: Path) -> None:
-    path = write_timeline(tmp_path / "a.json")
-    outcome = run("compare", path, path, "--format", "csv")
-    assert table(outcome.out)[0][0] == "function"
-    assert "no counter was recorded" in outcome.err
-
-
 def test_what_was_left_out_is_said_beside_a_csv(run: Run, tmp_path: Path) -> None:
     outcome = run("compare", write_case(tmp_path / "case", [7, 8], [7]), "--format", "csv")
     assert "without a partner" in outcome.err
@@ -177,11 +162,6 @@ def test_a_page_of_a_folder_holds_every_pair(run: Run, wide_case: Path, tmp_path
     (page,) = (tmp_path / "out").iterdir()
     assert page.name == "comparison.html"
     assert "pid 8" in page.read_text(encoding="utf-8")
-
-
-def test_a_page_of_roles_told_apart(run: Run, wide_case: Path) -> None:
-    page = run("compare", wide_case, "--explore", "--ignore-hosts", "--format", "html").out
-    assert "4 processes form 2 groups that behave differently." in page
 
 
 def test_a_page_has_every_table(decline: Decline, case: Path) -> None:

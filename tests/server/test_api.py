@@ -275,19 +275,6 @@ def in_turn(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_runs_in_turn_are_one_comparison(in_turn: Path):
-    browser = Browser.of(in_turn.parent)
-    listed = browser.get("api/runs")
-    (comparison,) = listed["ab"]
-    assert (comparison["name"], comparison["complete"]) == ("pr", True)
-    # Runs without a timeline are nothing to look at; those with one stay runs.
-    assert sorted(comparison["timelines"].values()) == [run["name"] for run in listed["runs"]]
-    document = browser.get("api/compare", ab="pr")
-    assert document["headline"].startswith("Regression")
-    runs = next(part for part in document["sections"] if part["id"] == "runs")
-    assert [block["type"] for block in runs["blocks"]] == ["table", "picture", "table"]
-
-
 def test_the_served_folder_itself_may_hold_runs_in_turn(in_turn: Path):
     browser = Browser.of(in_turn)
     (comparison,) = browser.get("api/runs")["ab"]

@@ -21,10 +21,9 @@ def run(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(("cache", "jobs"), [(True, 1), (False, 2)])
-def test_every_recording_in_order(run: Path, *, cache: bool, jobs: int):
+def test_every_recording_in_order(run: Path):
     (run / "rank3.1.pt.trace.json").write_bytes(b"\0\1\2 no trace")
-    *opened, damaged = open_each(find_recordings(run), cache=cache, jobs=jobs)
+    *opened, damaged = open_each(find_recordings(run), cache=False, jobs=2)
     assert [item.recording.rank for item in opened] == [0, 1, 2]
     assert damaged.error is not None
     assert "rank3" in damaged.error.message

@@ -247,7 +247,7 @@ def test_gaps_of_a_device_are_its_idle_time(trace: Trace):
 
 
 class TestRecordings:
-    @pytest.mark.parametrize("name", RECORDINGS[::3])
+    @pytest.mark.parametrize("name", RECORDINGS[::6])
     def test_parts_add_up(self, shared_root: Path, name: str):
         trace = recording(shared_root, name)
         idle = idle_breakdown(trace)

@@ -15,8 +15,6 @@ from timesink.analyses.ranks.tables import rank_rows
 from timesink.analyses.steps import find_steps, is_communication
 from timesink.model.trace import Trace
 from timesink.model.vendors import is_collective_call
-from timesink_lab.ranks.generated import ranks_and_truth
-from timesink_lab.ranks.plan import Plan, Straggler
 
 SHARES = ("exposed_communication_ns", "overlap_ns", "idle_ns")
 COMMUNICATING = ("hta/nccl_parser_config", "tracelens/mi300/resnet_act_checkpoint.json.gz")
@@ -104,20 +102,3 @@ def test_collectives_of_the_host_are_the_union_of_their_calls(shared_root: Path)
         moves &= named.str.starts_with("gloo:")
         row = rows.filter(worker=worker).select(SHARES).row(0, named=True)
         assert row == pytest.approx(mean_unions(trace, moves))
-
-
-USUAL = {"ranks": 4, "ranks_per_node": 2, "steps": 3, "layers": 1, "seed": 11}
-PLANS = {
-    "straggler": Plan(**USUAL, stragglers=(Straggler("data_loading", 2),)),
-    "pipeline": Plan(**USUAL, pipeline=2),
-}
-
-
-@pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS.keys())
-def test_generated_ranks_are_told_as_by_themselves(plan: Plan):
-    traces = {f"rank{rank}": trace for rank, trace in ranks_and_truth(plan)[0].items()}
-    rows = rank_rows(ranks_of_traces(traces))
-    for worker, trace in traces.items():
-        row = rows.filter(worker=worker).select(SHARES).row(0, named=True)
-        assert row == pytest.approx(overlap_row(trace))
-        assert row == pytest.approx(mean_unions(trace))

@@ -110,11 +110,6 @@ class TestTimelines:
         with pytest.raises(UsageError, match="there is no clock 'mine'"):
             timesink.analyze(measured_analysis.trace, clock="mine")
 
-    def test_ranks_are_compared_as_recorded(self, healthy: Analysis):
-        assert healthy.timeline is healthy.trace
-        assert healthy.to_dict()["clock"]["source"] == "none"
-        assert "ranks are compared" in healthy.clock_note
-
 
 class TestTables:
     def test_they_are_as_recorded_unless_asked_for(self, measured_analysis: Analysis):

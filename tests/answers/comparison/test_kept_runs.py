@@ -64,12 +64,6 @@ def assert_same_anatomy(first: Anatomy | None, other: Anatomy | None) -> None:
     assert first.notes == other.notes
 
 
-def test_another_question_is_another_run(pair, searched_files):
-    compare(*pair)
-    compare(*pair, by="kernels")
-    assert len(searched_files) >= 4
-
-
 def test_own_map_without_cache_and_changed_code_are_found_anew(
     pair, searched_files, tmp_path, monkeypatch
 ):
@@ -90,15 +84,4 @@ def test_what_was_kept_and_is_broken_is_found_anew(pair, searched_files):
     for file in Cache.default().root.glob("traces/*/answer-*"):
         file.write_bytes(file.read_bytes()[:-5])
     compare(*pair)
-    assert len(searched_files) == 4
-
-
-def test_run_is_kept_for_its_path_alone(pair, searched_files, tmp_path):
-    compare(*pair)
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    copies = [elsewhere / path.name for path in pair]
-    for path, copy in zip(pair, copies, strict=True):
-        copy.write_bytes(path.read_bytes())
-    assert [role.source for role in compare(*copies).roles] == [str(copy) for copy in copies]
     assert len(searched_files) == 4

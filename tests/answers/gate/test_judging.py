@@ -210,7 +210,7 @@ class TestRerunsOfOneProgram:
         assert "and call counts are unchanged" in gate.reasons[0]
         assert "no regression of the code" in gate.reasons[0]
 
-    @pytest.mark.parametrize("fault", ["python_stall", "sync_bug"])
+    @pytest.mark.parametrize("fault", ["python_stall"])
     def test_what_has_a_cause_beyond_the_limit_fails(self, faults: Path, fault: str):
         gate = gate_of(timesink.compare(faults / "normal", faults / fault), Limit(10.0))
         assert gate.exit_code == 3

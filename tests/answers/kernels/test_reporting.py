@@ -273,17 +273,6 @@ def test_a_sample_of_all_launches_may_alias():
 # -- real recordings -------------------------------------------------------------------------------
 
 
-def test_a_real_profile_and_its_timeline(shared_root: Path):
-    data = shared_root / "data/h200"
-    report = kernels(data / "ncu/gpt_infer.csv.gz", trace=data / "traces/gpt_infer")
-    assert report.join is not None
-    assert not report.join.refused
-    operators = report.groups("operator")
-    assert "aten::linear" in operators["group"].to_list()
-    assert operators["total_ns"].sum() == report.devices[0].total_ns
-    assert operators["group"].null_count() == 0
-
-
 def test_every_maker_has_a_report(shared_root: Path):
     for name in ("rocprof/908_results.json.gz", "nsys/output-file.sqlite"):
         report = kernels(shared_root / "data" / name)
