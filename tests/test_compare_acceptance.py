@@ -200,16 +200,6 @@ def findings(lines: Sequence[str]) -> dict[str, set[str]]:
 # -- the work done ---------------------------------------------------------------------------------
 
 
-def test_batches_compared_with_layers_are_found_out_and_put_together(shared_root: Path) -> None:
-    pair = timesink.compare(case(shared_root, "cpu_frequency_reduction")).pair
-    assert not pair.workload.comparable
-    assert pair.equal_work is not None
-    times = pair.equal_work.cycle_times
-    assert times.base_mean_ns == pytest.approx(631e6, rel=0.01)
-    assert times.new_mean_ns == pytest.approx(2.5e9, rel=0.1)
-    assert times.change_pct == pytest.approx(290, rel=0.1)
-
-
 @pytest.mark.parametrize("name", ["gpu_instability", "gpu_memory_squeeze_out_NVLink"])
 def test_equal_work_is_not_called_unequal(shared_root: Path, name: str) -> None:
     assert all(
@@ -299,14 +289,6 @@ def test_share_and_load_of_every_kernel_of_raw_recordings(clock: ComparisonAnswe
     assert set(kernels["function"]) <= set(of_frequency["function"])
     both = of_frequency.filter(pl.col("runs_on").cast(pl.String) == "both")
     assert both.select((pl.col("beta_base_pct", "beta_new_pct") > 0).all()).row(0) == (True, True)
-
-
-def test_the_locked_clock_is_seen(clock: ComparisonAnswer) -> None:
-    of_clock = clock.pair.rows.filter(pl.col("metric") == "gpu_sm_frequency")
-    assert set(of_clock["mu_base"]) == {1980.0}
-    assert set(of_clock["mu_new"]) == {345.0}
-    assert set(of_clock["unit"]) == {"MHz"}
-    assert "1 980 → 345 MHz" in clock.headline
 
 
 # -- where results go ------------------------------------------------------------------------------

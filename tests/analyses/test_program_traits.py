@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
-import timesink
 from cases import DATA_LOADER, MAIN, STEP, C, K, O, R, host_event, read
-from timesink.analyses.program_traits import has_shapes, program_traits
+from timesink.analyses.program_traits import program_traits
 from timesink.rules.register import advice_for, catalogue
 from timesink.rules.run_findings import find_all
 
@@ -59,19 +57,6 @@ def test_one_fused_kernel_makes_an_optimizer_fused(fused: dict[str, object]):
     traits = program_traits(read(STEP(1, 0, 9), O("Optimizer.step#AdamW.step", 0, 5), fused))
     assert "optimizer" in traits
     assert "unfused-optimizer" not in traits
-
-
-def test_real_programs(shared_root: Path):
-    data = shared_root / "data"
-    graph = timesink.open(data / "h200/traces/cuda_graph")
-    assert program_traits(graph) == {"graphs", "host"}
-    assert not has_shapes(graph)
-    assert has_shapes(timesink.open(data / "tracelens/evals/gemm_04_memory_tall_skinny.json.gz"))
-    train = program_traits(timesink.open(data / "h200/traces/unet_train"))
-    assert train >= {"backward", "optimizer"}
-    assert "compiled" in program_traits(
-        timesink.open(data / "tracelens/torch_compile_triton.json.gz")
-    )
 
 
 def _tiny(*other_events: dict[str, object]) -> str:

@@ -131,13 +131,6 @@ class TestSteps:
         assert steps_of(analysis) == ["1", "2"]
         assert analysis.notes == ("steps 1-2 only",)
 
-    def test_of_every_worker(self, job: Path):
-        analysis = timesink.analyze(job, steps="1")
-        assert steps_of(analysis) == ["1"]
-        assert [summary.steps["step"].to_list() for summary in analysis.ranks.ranks.values()] == [
-            ["1"]
-        ] * 2
-
     @pytest.mark.parametrize("steps", ["first", "3-1", "", [], [True], 1.5, -1, ["1"]])
     def test_what_is_no_choice(self, steps: object):
         with pytest.raises(UsageError, match="not a choice of steps"):

@@ -17,7 +17,6 @@ from timesink.answers.comparison.gate import comment_md
 from timesink.answers.comparison.gate_result import GateAnswer, gate_of
 from timesink.answers.comparison.report import ComparisonAnswer
 from timesink.comparison.gate.verdict import Limit
-from timesink.comparison.steps.verdict import compare_roles
 from timesink.model.diagnosis import Diagnosis, ProgramChange, ProgramEdit, SteadyTimes
 from timesink.model.findings import Finding
 
@@ -112,10 +111,6 @@ class TestWhatItSays:
 
     def test_the_largest_changes_are_folded(self):
         assert "<details><summary>Time per step, largest" in comment(comparison(two_runs()))
-
-    def test_equal_runs_have_no_largest_changes(self):
-        run = two_runs().base
-        assert "Time per step" not in comment(comparison(compare_roles(run, run, "strict")))
 
     def test_symptoms_stand_below_their_heading(self):
         text = comment(comparison_of({"case": slow_clock(anomalies=())}))

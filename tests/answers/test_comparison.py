@@ -35,11 +35,6 @@ def diagnosis_document(**parts: object) -> Document:
 
 
 class TestAnswer:
-    def test_the_verdict_leads(self, slower: Document):
-        assert slower.headline.startswith("Regression: steps take ")
-        assert slower.tone == "bad"
-        assert [type(block) for block in slower.sections[0].blocks[:1]] == [Verdict]
-
     def test_change_and_interval_are_ratios(self):
         (verdict,) = blocks(diagnosis_document(), Verdict)
         assert (verdict.base.value, verdict.new.value) == (58.7 * MS, 72.1 * MS)

@@ -11,7 +11,6 @@ import pytest
 import timesink
 from builders import to_bytes, write
 from cases import STEP, K, O, R
-from timesink.analyses.fitness import recording_fitness
 from timesink.answers.analysis.document import PAGES, analysis_document
 from timesink.answers.comparison.document import comparison_document
 from timesink.answers.comparison.gate_result import gate_of
@@ -60,11 +59,6 @@ class TestAnalyze:
     @pytest.mark.parametrize("page", [None, *PAGES])
     def test_every_page_begins_with_it(self, sglang: Path, page: str | None):
         assert first_section(analysis_document(timesink.analyze(sglang), page=page)) == "fitness"
-
-    def test_the_corrected_timeline_has_the_verdict_of_its_recording(self):
-        analysis = timesink.analyze(timesink.sample(), steps=3)
-        assert analysis.corrected_trace is not None
-        assert recording_fitness(analysis.corrected_trace) is recording_fitness(analysis.recording)
 
 
 def folder_description(path: Path) -> Any:

@@ -159,16 +159,6 @@ def test_communication_of_the_host_is_no_gpu_work():
     )
 
 
-def test_one_dominant_operator_is_the_headline():
-    kernels = [R(910, 5, c=1), K("gemm", 920, 50, c=1)]
-    trace = read(STEP(1, 0, 1000), O("aten::attention", 0, 800), O("aten::mm", 900, 30), *kernels)
-    assert headline(trace).startswith("Host-bound: the GPU is busy 5.0 % of the 1.00 ms step")
-    assert (
-        "keep the shapes of aten::attention the same from step to step, or try another backend "
-        "(at most 800 us, 80 %)." in headline(trace)
-    )
-
-
 def test_the_operator_that_the_program_calls_is_named():
     inner = O("aten::_attention_forward", 1, 798)
     outer = [O("attention_block", 0, 802), O("aten::attention", 0, 800), inner]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -150,9 +149,3 @@ class TestSeveralRuns:
         trace = replace(TWO_KERNELS.trace, health=(HealthEntry("nan_value", 2),))
         (health,) = blocks(kernels_document([replace(TWO_KERNELS, trace=trace)] * 2), Health)
         assert [item.count for item in health.items] == [4]
-
-
-@pytest.mark.parametrize("name", ["gpt_infer.csv.gz", "matmul_relu.csv"])
-def test_real_recordings_are_small(name: str, shared_root: Path):
-    document = kernels_document([timesink.kernels(shared_root / "data/h200/ncu" / name)])
-    assert len(to_json(document)) < 400_000

@@ -120,24 +120,6 @@ class TestText:
         assert "idle 800 us, host 800 us" in text
         assert "a step" not in text.partition("Findings")[2]
 
-    def test_shares_of_operators_are_of_all_device_work(self):
-        text = to_text(analysis(K("alone", 2850, 400)), 5)
-        _, row, rest = lines_between(text, "Operators (1)", "")
-        assert row.split()[:3] == ["aten::mm", "2", "75.0"]
-        assert rest == "25.0 % of device work (400 us) was not launched by an operator"
-
-    def test_without_device_work_it_is_their_share_of_the_host(self):
-        text = to_text(
-            timesink.analyze(read(O("mm", 0, 30), O("add", 30, 10)), clock="recorded"), 5
-        )
-        title, *rows = lines_between(text, "Operators (2)", "")
-        assert title.split()[:5] == ["operator", "calls", "share", "host", "self"]
-        assert [row.split()[2] for row in rows] == ["75.0", "25.0"]
-
-    def test_kernels_that_look_alike_are_told_apart(self):
-        rows = lines_between(more_recorded(), "Kernels (2)", "")[1:]
-        assert [row.partition("  ")[0] for row in rows] == ["gemm (f32)", "gemm (f64)"]
-
     def test_health(self):
         health = usual_text().partition("Trace health\n")[2]
         assert health == "info     the trace does not name its rank\n         rank 0 is assumed"

@@ -20,7 +20,6 @@ from timesink.output.terminal import to_text
 
 PROGRAMS = ("cuda_graph", "unet_train")
 ROWS = 12
-LONG = "aten::" + "_".join(["kernel_of_a_very_long_name"] * 5)
 
 
 @pytest.fixture(scope="module")
@@ -57,17 +56,6 @@ def test_kernels_are_tried_at_their_roofs(best: dict[str, WhatIf]):
     assert all("nchw" in change.pattern.lower() for change in tried if change.action == "remove")
     assert all(0 < change.factor < 1 for change in tried if change.action == "scale")
     assert {change.factor for change in tried if change.action == "scale"} - {0.5}
-
-
-def test_names_are_whole_at_any_width():
-    trace = cycles([Piece("kernel", LONG, 50, 900), Piece("wait", f"{LONG}_item"), Piece("host")])
-    whatif = timesink.whatif(trace)
-    for width in (40, 60, 80, 200):
-        lines = [
-            line.split("  ")[0] for line in to_text(what_if_document(whatif), width).splitlines()
-        ]
-        assert whatif.best.height
-        assert all(change in lines for change in whatif.best["change"])
 
 
 def test_an_optimizer_is_found_by_its_name_up_to_the_hash():
@@ -122,14 +110,6 @@ def test_a_fused_optimizer_is_not_fused_again():
 # -- what a scale does not touch -------------------------------------------------------------------
 
 
-def test_fixed_waits_are_named(shared_root: Path):
-    path = shared_root / "data/hta/trace_diff/test"
-    whatif = timesink.whatif(path, ["scale cycle=0.5"])
-    (note,) = (line for line in whatif.notes if "waits that" in line)
-    assert "of the step are waits that --scale cycle=0.5 does not change: " in note
-    assert note in " ".join(to_text(what_if_document(whatif), 500).splitlines())
-
-
 def test_a_step_without_fixed_waits_has_none():
     trace = cycles([Piece("host", "aten::mm", 500)])
     assert not any(
@@ -169,23 +149,6 @@ def test_copies_are_offered_beside_kernels_where_they_are_not():
     change = f"--overlap 'copy:{PINNED}'"
     assert change in offered_changes(copying_beside(7))
     assert not any("--overlap 'copy" in change for change in offered_changes(copying_beside(21)))
-
-
-def test_host_code_outside_of_calls_is_offered_where_it_decides():
-    def steps(bare: int) -> Trace:
-        events = []
-        for step in range(4):
-            at, length = (400 + bare) * step, 400 + bare
-            events += [
-                STEP(step, at, length),
-                O("aten::mm", at + bare, 399),
-                R(at + bare + 1, 5, c=step),
-            ]
-            events += [K("gemm", at + bare + 10, 9, c=step)]
-        return read(*events)
-
-    assert "--scale outside=0.5" in timesink.whatif(steps(200)).best["change"]
-    assert "--scale outside=0.5" not in offered_changes(steps(2))
 
 
 def test_what_waits_outside_of_steps_is_not_offered():

@@ -289,10 +289,6 @@ class TestOutput:
         assert analyze("-o", file, "--force").code == 0
         assert file.read_text().startswith("{")
 
-    def test_a_dash_is_the_screen(self, analyze):
-        assert analyze("-o", "-").out == analyze().out
-        assert analyze("-o", "-", "--format", "json").json["schema"] == "timesink/analysis/1"
-
     @pytest.mark.parametrize(
         ("options", "message", "hint"),
         [

@@ -47,11 +47,6 @@ def test_a_late_rank_is_named(run, base: Path, tmp_path: Path):
     assert run("gate", base, late, "--fail-on", "5%").code == 3
 
 
-def test_equal_logs_are_no_change(run, base: Path):
-    assert run("compare", base, base).out.startswith("No change")
-    assert run("gate", base, base, "--fail-on", "0%").code == 0
-
-
 def test_a_rank_that_is_missing_fails_the_gate(run, tmp_path: Path):
     base = write_dumps(tmp_path / "base", {r: [entry(r, n) for n in range(60)] for r in range(4)})
     calls = {rank: [entry(rank, n) for n in range(50)] for rank in range(4)}

@@ -57,14 +57,6 @@ def test_csv_is_the_published_table(run: Run, case: Path) -> None:
     assert all(len(row[3].partition(".")[2]) == 6 for row in rows)
 
 
-def test_csv_of_another_table_and_of_some_rows(run: Run, case: Path) -> None:
-    title, *rows = table(run("compare", case, "--table", "times", "--format", "csv").out)
-    assert "base_ns" in title
-    assert any(row[0] == "cudaStreamSynchronize" for row in rows)
-    assert len(table(run("compare", case, "--top", "3", "--format", "csv").out)) == 4
-    assert run("compare", case, "--table", "families", "--format", "csv").code == 0
-
-
 def test_one_table_as_text(run: Run, case: Path) -> None:
     out = run("compare", case, "--table", "times", "--top", "2").out
     assert "changed most (score" not in out
@@ -212,11 +204,6 @@ def test_a_folder_of_explored_roles(run: Run, roles: Path, tmp_path: Path) -> No
     assert names[1].startswith("exploratory_compare_r")
     assert names[1].endswith(".csv")
     assert names[2] == "exploratory_comparison_report.md"
-
-
-def test_one_table_of_explored_roles(run: Run, roles: Path) -> None:
-    text = run("compare", roles, "--table", "times").out
-    assert "What changed" not in text
 
 
 def test_csv_holds_two_groups_of_explored_roles(decline: Decline, tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ import pytest
 import timesink
 from recorded_runs import (
     counter_rows,
-    loop_trace,
     recorded_counters,
     recorded_ranks,
     write_recording,
@@ -106,16 +105,6 @@ def test_compare_says_what_was_recorded_otherwise(usual: Path, tmp_path: Path):
     notes = timesink.compare(usual, new).notes
     assert "steps were recorded by optimizer step in base, by function generate in new" in notes
     assert "recorded with other versions: torch 2.11.0 → 2.12.0" in notes
-
-
-@pytest.mark.parametrize("by", ["function", "annotation"])
-def test_cycles_of_a_marker_are_found_without_naming_it(run, tmp_path: Path, by: str):
-    trace = loop_trace(marker="generate")
-    write_recording(tmp_path, trace=trace, cycles={"by": by, "name": "generate"})
-    cycle_answer = run("cycles", tmp_path, "--format", "json").json["runs"][0]
-    assert (cycle_answer["anchor"], cycle_answer["count"]) == ("ProfilerStep", 6)
-    named = run("cycles", tmp_path, "--marker", "generate", "--format", "json").json["runs"][0]
-    assert named["count"] == 6
 
 
 def test_what_is_said_of_a_run_counts_once(run, tmp_path: Path):

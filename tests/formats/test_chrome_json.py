@@ -129,17 +129,6 @@ def test_damaged_trace_is_written_sound(tmp_path: Path):
     assert damage(again) == {}
 
 
-def test_other_formats_get_categories_that_readers_know(shared_root: Path, tmp_path: Path):
-    trace = timesink.open(shared_root / "data/nsys/output-file.sqlite")
-    again = write_and_read(trace, tmp_path)
-    for name in ("host", "device"):
-        kinds = [
-            comparable(t, name).select("name", "kind", "ts_ns", "dur_ns") for t in (trace, again)
-        ]
-        assert kinds[0].equals(kinds[1])
-    assert again.metadata.devices[0].memory_bytes == trace.metadata.devices[0].memory_bytes
-
-
 # -- the text itself -----------------------------------------------------------------------------
 
 
@@ -219,14 +208,6 @@ def test_crossing_kernel_moves_to_a_lane_of_its_own(tmp_path: Path):
     assert arrow["tid"] == "7 (overlap 1)"
     named = [e["args"]["name"] for e in events if e["name"] == "thread_name"]
     assert named == ["stream 7 (overlap 1)"]
-
-
-def test_stream_of_a_moved_kernel_comes_back(tmp_path: Path):
-    trace = timesink.open(write(tmp_path / "trace.json", crossing_trace()))
-    again = write_and_read(trace, tmp_path)
-    assert again.device["stream"].to_list() == ["7", "7", "7"]
-    assert_same_tables(trace, again)
-    assert_same_tables(trace, write_and_read(again, tmp_path))
 
 
 def test_no_device_lane_of_the_sample_has_crossing_slices(sample_written: Path):

@@ -18,7 +18,7 @@ import pytest
 import timesink
 from ab_runs import Bench, planned_runs
 from asking import Browser
-from builders import kineto, launch, operator, training_trace, write
+from builders import training_trace, write
 from collective_logs import entry, write_dumps
 from memory_snapshots import train, write_snapshot
 from timesink.comparison.gate.history_rows import add_runs
@@ -140,17 +140,6 @@ def test_table_with_rows_of_one_value(browser: Browser):
         "api/table", **UNET, view="kernel-launches", column="operator", equals=operator
     )
     assert 0 < chosen["rows"] < launches["rows"]
-
-
-@pytest.mark.parametrize("group", ["", "shape"])
-def test_shares_of_operators_are_of_all_device_work(tmp_path: Path, group: str):
-    operator_events = [operator("aten::mm", 0, 30), *launch("cudaLaunchKernel", "gemm", 5, 1)]
-    graph_events = launch("cudaGraphLaunch", "graph", 100, 2)
-    write(tmp_path / "trace.json", kineto([*operator_events, *graph_events]))
-    query = {"run": tmp_path.name, "worker": "trace", "span": "default", "view": "operators"}
-    table = Browser.of(tmp_path).get("api/table", **query, group_by=group)
-    (share,) = (candidate["data"] for candidate in table["columns"] if candidate["key"] == "share")
-    assert share["values"] == [0.5]
 
 
 def test_table_is_cut_where_asked(browser: Browser):

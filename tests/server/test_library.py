@@ -331,16 +331,6 @@ def test_broken_file_leaves_the_others_alone(tmp_path: Path):
         library.trace(run, "rank1", "1")
 
 
-def test_span_without_a_readable_file_says_why(tmp_path: Path):
-    for rank in (0, 1):
-        write(tmp_path / f"rank{rank}.1.pt.trace.json", b"nothing")
-    library = RunLibrary(tmp_path)
-    run = library.run(tmp_path.name)
-    for ask in (lambda: library.ranks(run, "1"), lambda: library.samples(run)):
-        with pytest.raises(UnreadableError, match="not a trace"):
-            ask()
-
-
 def test_stray_files_of_a_folder_of_runs_are_no_run(tmp_path: Path):
     (tmp_path / "run").mkdir()
     write(tmp_path / "run" / "worker0.1.pt.trace.json", training_trace())

@@ -261,8 +261,3 @@ class TestRecordings:
         assert idle["stream"].to_list() == ["1", "102"]
         assert idle["host_wait_ns"][0] == 417_937_000
         assert idle["host_wait_ns"][0] / idle["idle_ns"][0] == pytest.approx(0.07, abs=0.005)
-
-    def test_data_loading_is_found(self, shared_root: Path):
-        path = "kineto/resnet50_num_workers_0/worker0.1623143089861.pt.trace.json.gz"
-        gaps = largest_gaps(recording(shared_root, path), count=5)
-        assert set(gaps["cause"]) == {"data_loading"}

@@ -7,16 +7,6 @@ import pytest
 
 from generated_sets import TWOS, generated_set, slow_set_and_truth
 from timesink.analyses.ranks.replay import WithoutRank
-from timesink_lab.ranks.plan import Straggler
-
-
-def test_who_hides_behind_another_is_named_after_it():
-    stragglers = (Straggler("slow_clock", 2, 0.4), Straggler("data_loading", 5, 0.2))
-    findings = generated_set(*stragglers, seed=2)[0].analysis.stragglers
-    assert [(finding.rank, finding.id) for finding in findings] == [
-        (2, "gpu_clock"),
-        (5, "data_loading"),
-    ]
 
 
 def test_half_of_all_ranks_may_be_slow():

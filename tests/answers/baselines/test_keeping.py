@@ -84,19 +84,6 @@ def store(base_store: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(base_store, tmp_path / "store"))
 
 
-def test_ranks_are_one_baseline(tmp_path):
-    for side in ("base", "new"):
-        for rank in range(2):
-            path = tmp_path / side / f"rank{rank}.json"
-            slow = 1.5 if (side, rank) == ("new", 1) else 1.0
-            write_timeline(path, slow=slow, cycles=8, **rank_fields(rank))
-    plain, from_baseline = answers(tmp_path / "base", tmp_path / "new", tmp_path / "store")
-    assert plain == from_baseline
-    assert [row["base"]["rank"] for row in from_baseline["pairs"]] == [0, 1]
-    one_rank = compare("@base", tmp_path / "new", store=tmp_path / "store", rank=1)
-    assert [compared_pair.pair.base.rank for compared_pair in one_rank.pairs] == [1]
-
-
 def test_file_names_no_place(tmp_path):
     run = tmp_path / "run"
     for rank in range(2):

@@ -106,12 +106,6 @@ def test_cycles_found_in_different_ways_are_found_again_in_one(tmp_path: Path) -
     assert compared.pair.workload.comparable
 
 
-def test_cycles_that_are_asked_for_are_taken(tmp_path: Path) -> None:
-    path = write_timeline(tmp_path / "a.json", steps=True)
-    assert timesink.compare(path, path, marker="decode_step").pair.base.method == "marker"
-    assert timesink.compare(path, path, by="step").pair.base.method == "step"
-
-
 def test_tables_have_the_cycles_they_have(tmp_path: Path) -> None:
     path = write_table(tmp_path / "a.csv", process_table(7))
     with pytest.raises(UsageError, match="--marker"):
@@ -259,13 +253,6 @@ def test_each_of_two_processes_is_looked_for_on_its_own_side(
     assert caught.value.hint == ("there are 8, 9" if file == "b.csv" else "there are 7")
 
 
-def test_prefill_decode_and_layer_tables_of_a_case(cases: Path) -> None:
-    compared = timesink.compare(cases / "sorts" / "case")
-    assert [pair.file_stem for pair in compared.pairs] == [
-        f"case{suffix}_pid7_strict_comparison" for suffix in ("_decode", "_layer", "", "_prefill")
-    ]
-
-
 @pytest.mark.parametrize("sort", ["prefill", "generic"])
 def test_one_sort_of_cycles_is_chosen(cases: Path, sort: str) -> None:
     pairs = timesink.compare(cases / "sorts" / "case", cycle_type=sort).pairs
@@ -307,17 +294,6 @@ def test_prefill_without_a_partner_is_said(tmp_path: Path) -> None:
     compared = timesink.compare(case)
     assert [pair.suffix for pair in compared.pairs] == ["_decode"]
     assert any("job_prefill pid 7" in note for note in compared.notes)
-
-
-@pytest.mark.usefixtures("pair_measures")
-def test_one_table_with_prompts_and_tokens_is_compared_sort_by_sort(tmp_path: Path) -> None:
-    for name in ("a", "b"):
-        prompts = process_table(7, cycle_type="prefill")
-        tokens = process_table(7, cycle_type="decode").with_columns(pl.col("cycle") + 100)
-        write_table(tmp_path / f"{name}.parquet", prompts, tokens)
-    compared = timesink.compare(tmp_path / "a.parquet", tmp_path / "b.parquet")
-    assert [pair.suffix for pair in compared.pairs] == ["_decode", "_prefill"]
-    assert {len(pair.pair.cycle_times.base_ns) for pair in compared.pairs} == {8}
 
 
 def test_jobs_that_share_a_process_number_are_told_apart(tmp_path: Path) -> None:

@@ -116,11 +116,3 @@ def test_turns_of_another_process_are_seen_without_counters(tmp_path: Path):
     assert [cause.id for cause in diagnosis.causes] == ["gpu_contention"]
     assert "held up by 2.50 ms" in diagnosis.causes[0].sentence
     assert diagnosis.causes[0].cost_ns == pytest.approx(2.5e6 * (1 + 1.0), rel=0.1)
-
-
-def test_a_lower_clock_is_no_second_process(tmp_path: Path):
-    usual = {"gpu_sm_frequency": 1980.0, "gpu_mem_used": 2e9}
-    base = write_run(tmp_path / "base", counters=usual)
-    new = write_run(tmp_path / "new", 2.1, usual | {"gpu_sm_frequency": 943.0})
-    diagnosis = why(timesink.compare(base, new))
-    assert [anomaly.id for anomaly in diagnosis.anomalies] == ["gpu_clock"]

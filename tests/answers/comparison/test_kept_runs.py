@@ -14,7 +14,6 @@ from timesink.comparison.inputs import RecordingRef
 from timesink.comparison.prefetch import CycleSearch
 from timesink.comparison.results import Run
 from timesink.model.trace import Trace
-from timesink.sources import kept_answers as answers
 from timesink.sources.cache import Cache
 
 
@@ -62,21 +61,6 @@ def assert_same_anatomy(first: Anatomy | None, other: Anatomy | None) -> None:
         assert getattr(first, table).equals(getattr(other, table))
     assert (first.hardware, first.from_timeline) == (other.hardware, other.from_timeline)
     assert first.notes == other.notes
-
-
-def test_own_map_without_cache_and_changed_code_are_found_anew(
-    pair, searched_files, tmp_path, monkeypatch
-):
-    compare(*pair)
-    chosen = tmp_path / "map.csv"
-    chosen.write_text("class,metric\ngpu_compute,gpu_*\n")
-    compare(*pair, metric_map=chosen)
-    assert len(searched_files) == 4
-    compare(*pair, cache=False)
-    assert len(searched_files) == 6
-    monkeypatch.setattr(answers, "state_of_code", lambda: b"changed")
-    compare(*pair)
-    assert len(searched_files) == 8
 
 
 def test_what_was_kept_and_is_broken_is_found_anew(pair, searched_files):

@@ -83,12 +83,3 @@ def test_arguments_that_are_left_out_are_checked_all_the_same(odd, tmp_path):
     assert full == brief
     counted = {entry.code for entry in full[1]}
     assert ("bad_value" in counted) == (odd != "packed")
-
-
-def test_what_is_left_out():
-    brief = open_trace(timesink.sample(), is_collective_call)
-    full = open_trace(timesink.sample())
-    assert not any(len(table) for table in (brief.memory, brief.flows, brief.event_args))
-    assert len(full.flows) > 0
-    shapes = brief.host["input_dims"], full.host["input_dims"]
-    assert shapes[0].count() < shapes[1].count()

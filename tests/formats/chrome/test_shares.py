@@ -116,14 +116,6 @@ def test_damage_in_one_piece_leaves_the_others_alone(tmp_path):
 # -- packing -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("indent", [0, 4])
-def test_layout_does_not_change_the_tables(tmp_path, indent):
-    document = training_trace(steps=3)
-    plain = as_text(read_with(write(tmp_path / "trace.json", document), 1))
-    laid_out = write(tmp_path / "laid_out.json", to_bytes(document, indent=indent))
-    assert as_text(read_with(laid_out, 1)) == plain
-
-
 def test_other_files_in_an_archive_are_mentioned(tmp_path):
     path = write(tmp_path / "trace.json.zip", training_trace(steps=1))
     with zipfile.ZipFile(path, "a") as archive:

@@ -121,9 +121,3 @@ class TestAGraphThatIsReplayed:
     def test_it_is_not_told_to_replay_graphs(self):
         for finding in analysis_of("h200/traces/cuda_graph").findings:
             assert "CUDA graphs" not in finding.advice
-
-
-def test_the_headline_names_the_finding_that_saves_most():
-    analysis = timesink.analyze(timesink.sample())
-    assert analysis.findings[0].id == "layout-conversions"
-    assert "Biggest saving: use channels_last for model and inputs (about " in analysis.headline
