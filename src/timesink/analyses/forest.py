@@ -59,10 +59,12 @@ def descendant_mask(roots: Nodes, size: Ints) -> Flags:
 
 def interval_mask(first: Ints, beyond: Ints, many: int) -> Flags:
     """Which of so many places lie in a stretch, from its first place to before the one beyond."""
-    borders = np.zeros(many + 1, dtype=np.int64)
+    if not len(first):
+        return np.zeros(many, dtype=np.bool_)
+    borders = np.zeros(many + 1, dtype=np.int32)
     np.add.at(borders, first, 1)
-    np.add.at(borders, beyond, -1)
-    return np.asarray(np.cumsum(borders)[:-1] > 0)
+    np.subtract.at(borders, beyond, 1)
+    return np.asarray(np.cumsum(borders, out=borders)[:-1] > 0)
 
 
 def outermost(nodes: Nodes, group: Ints, size: Ints) -> Ints:

@@ -72,7 +72,8 @@ def test_both_give_the_same(drawn):
     with np.errstate(invalid="ignore"):
         gap, lag = passes_of(graph, work, length)
     by_loop = moments_by_loop(graph.before, gap, graph.needs, lag)
-    assert moments_of_nodes(graph, work, length).tobytes() == by_loop.tobytes()
+    # The sign of what is not a number says nothing.
+    np.testing.assert_array_equal(moments_of_nodes(graph, work, length), by_loop)
 
 
 @compiled

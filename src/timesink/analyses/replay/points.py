@@ -47,7 +47,7 @@ class RecordedCalls(NestedCalls):
     """For each row of `trace.host` the call it is; -1 for what is none."""
 
 
-class HostPoints(msgspec.Struct, frozen=True, eq=False, dict=True):
+class HostPoints(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
     """Starts and ends of all calls, thread after thread, in the order in which they came."""
 
     calls: RecordedCalls
@@ -328,19 +328,30 @@ def talks_on_host(name: str) -> bool:
     return vendors.is_collective_call(name) and vendors.library_in(name) is None
 
 
-def waits_for_collectives(points: HostPoints) -> tuple[Floats, Ints]:
-    """By host point: which share of the stretch after it waits for a collective of the host.
+class CollectiveWaits(msgspec.Struct, frozen=True, eq=False):
+    """Points after which a thread waits for a collective of the host, in order."""
 
-    And the call that the collective is, -1 where nothing is waited for.
-    """
-    part, awaited = np.zeros(len(points.time)), np.full(len(points.time), NOBODY)
+    point: Ints
+    share: Floats
+    """Of the stretch after the point."""
+    call: Nodes
+    """The collective."""
+
+    def by_point(self, many: int) -> Floats:
+        """By host point: which share of the stretch after it waits."""
+        shares = np.zeros(many)
+        shares[self.point] = self.share
+        return shares
+
+
+@memoize_per_trace
+def waits_for_collectives(points: HostPoints) -> CollectiveWaits:
+    """Where threads wait for a collective of the host, and for how much of a stretch."""
     calls, length = points.calls, points.length
-    if not len(calls):
-        return part, awaited
-    collectives = np.flatnonzero(calls.named(talks_on_host))
+    collectives = np.flatnonzero(calls.named(talks_on_host)) if len(calls) else points.first[:0]
+    if not len(collectives):
+        return CollectiveWaits(points.first[:0], np.zeros(0), points.first[:0])
     long = np.flatnonzero(length >= PointsLimits.min_wait_ns)
-    if not len(collectives) or not len(long):
-        return part, awaited
     inside = descendant_mask(collectives, calls.size)
     long = long[~((points.owner[long] >= 0) & inside[points.owner[long]])]
     ends = points.time[long] + length[long]
@@ -353,10 +364,9 @@ def waits_for_collectives(points: HostPoints) -> tuple[Floats, Ints]:
     )
     share = taken / length[long]
     waits = is_met & (share >= PointsLimits.min_waiting_share)
-    part[long[waits]] = share[waits]
     by_end = collectives[np.argsort(calls.end[collectives], kind="stable")]
-    awaited[long[waits]] = by_end[np.searchsorted(calls.end[by_end], nearest[waits])]
-    return part, awaited
+    awaited = by_end[np.searchsorted(calls.end[by_end], nearest[waits])]
+    return CollectiveWaits(long[waits], share[waits], awaited)
 
 
 def _nearest(ordered: Ints, moments: Ints) -> Ints:
