@@ -17,9 +17,8 @@ import polars as pl
 from timesink.errors import UnreadableError
 from timesink.formats import behaviour
 from timesink.formats.file_names import is_named_as_table
-from timesink.formats.readers import read_trace, reader_of
 from timesink.formats.small_files import DamagedError, decode_small_json, joined_blocks
-from timesink.formats.source_file import open_source
+from timesink.formats.source_file import open_source, read_trace, reader_of
 from timesink.model import units
 from timesink.model.diagnosis import PLAIN
 from timesink.model.health import HealthEntry, merge_entries
