@@ -25,6 +25,8 @@ IntervalSet: TypeAlias = NDArray[np.int64]
 _NOTHING: IntervalSet = np.zeros((0, 2), dtype=np.int64)
 _IN_CACHE = 4096
 """So many ranges are searched as fast in any order."""
+_AT_ONCE = 1 << 16
+"""So many windows are looked up at a time."""
 _BEGINNING_OF_TIME = np.iinfo(np.int64).min
 _END_OF_TIME = np.iinfo(np.int64).max
 
@@ -81,7 +83,12 @@ def coverage_within(intervals: ArrayLike, windows: ArrayLike) -> Ints:
     """Length of the union inside each window; windows may overlap each other."""
     merged = merge(intervals)
     frames = _as_interval_set(windows)
-    covered: Ints = _covered_before(merged, frames[:, 1]) - _covered_before(merged, frames[:, 0])
+    covered = np.empty(len(frames), dtype=np.int64)
+    # Some at a time: what is needed for a while stays small.
+    for first in range(0, len(frames), _AT_ONCE):
+        start, end = frames[first : first + _AT_ONCE].T
+        covered[first : first + _AT_ONCE] = _covered_before(merged, end)
+        covered[first : first + _AT_ONCE] -= _covered_before(merged, start)
     return covered
 
 

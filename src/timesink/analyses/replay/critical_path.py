@@ -31,18 +31,17 @@ from timesink.analyses.links import link_launches
 from timesink.analyses.modules import find_modules, is_module_call, link_backward
 from timesink.analyses.names import short_kernel_name
 from timesink.analyses.replay.own_clock import moved_timeline, own_clock, own_timeline
-from timesink.analyses.replay.play import Played, path_natively, recorded_play
+from timesink.analyses.replay.play import Played, is_compiled, path_natively, recorded_play
 from timesink.analyses.replay.points import waits_for_collectives
 from timesink.analyses.steps import bounds_of, find_steps, is_communication
 from timesink.analyses.thresholds import CriticalPathLimits
 from timesink.model import intervals, vendors
-from timesink.model.arrays import is_among, is_run_start
+from timesink.model.arrays import Places, is_among, is_run_start
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.nested_calls import enclosing_calls
 from timesink.model.schema import DEVICE_KINDS
 from timesink.model.trace import Trace
-from timesink.runtime.native import is_native
 
 KINDS = (
     *("kernel", "memcpy", "memset", "communication"),
@@ -78,7 +77,7 @@ class Path:
 def decisive_path(played: Played, last: int | None = None) -> Path:
     """From a node, the last to come unless given, back to the beginning."""
     graph = played.graph
-    if is_native() and len(graph):
+    if len(graph) and is_compiled(graph):
         return Path(*path_natively(played, int(played.node.argmax()) if last is None else last))
     by_need = _by_need(played)
     source = np.where(by_need, graph.needs, graph.before).tolist()
@@ -131,7 +130,7 @@ class _Pieces(msgspec.Struct, frozen=True, eq=False):
     """Row in `trace.device`; -1 for none."""
 
     @classmethod
-    def of(cls, kind: Ints, span: tuple[Floats, Floats], host: Ints, device: Ints) -> _Pieces:
+    def of(cls, kind: Places, span: tuple[Floats, Floats], host: Places, device: Places) -> _Pieces:
         """Pieces between two moments each, which are rounded."""
         start, end = (np.rint(moments).astype(np.int64) for moments in span)
         rows = (row.astype(np.int32, copy=False) for row in (host, device))
@@ -175,7 +174,7 @@ def critical_path(
     trace: Trace, played: Played, window: tuple[float, float] | None = None
 ) -> pl.DataFrame:
     """The pieces of the path, rows of `SCHEMA`; of those in a window of the played time only."""
-    pieces = _path_pieces(trace, played)
+    pieces = _Pieces.joined(list(_path_pieces(trace, played)))
     start, end = pieces.start, pieces.end
     if window is not None:
         low, high = window
@@ -196,16 +195,19 @@ def critical_path(
     )
 
 
-def _path_pieces(trace: Trace, played: Played) -> _Pieces:
-    """All pieces of the path, those that take no time as well."""
-    path = decisive_path(played)
-    pieces = _Pieces.joined([*_host_pieces(trace, played, path), *_node_pieces(trace, played, path)])
-    return _Pieces.joined([_before_the_path(trace, pieces), pieces])
+def _path_pieces(trace: Trace, played: Played) -> Iterator[_Pieces]:
+    """All pieces of the path, those that take no time as well, in several parts."""
+    path, begins = decisive_path(played), []
+    for find in (_host_pieces, _node_pieces):
+        for pieces in find(trace, played, path):
+            begins += [int(pieces.start.min())] if len(pieces) else []
+            yield pieces
+    yield _before_the_path(trace, min(begins, default=0))
 
 
-def _before_the_path(trace: Trace, pieces: _Pieces) -> _Pieces:
+def _before_the_path(trace: Trace, begin: int) -> _Pieces:
     """What passes until the path begins, where others were recorded earlier than its thread."""
-    begins = np.array([pieces.start.min() if len(pieces) else 0], dtype=np.float64)
+    begins = np.array([begin], dtype=np.float64)
     kind = np.array([_QUEUE if host_columns(trace).is_empty() else _HOST])
     nowhere = np.array([_UNKNOWN])
     return _Pieces.of(kind, (np.zeros(1), begins), nowhere, nowhere)
@@ -377,12 +379,14 @@ def cycle_pieces(run: PlayedRun) -> pl.DataFrame:
 
     `kind`, `name` (categories), `start_ns`, `host_row`, `device_row` and `inside_ns`.
     """
-    pieces = _path_pieces(run.trace, run.played)
-    pieces = pieces[np.flatnonzero(pieces.end > pieces.start)]
-    spans = np.stack([pieces.start, pieces.end]).T + run.origin
-    inside = intervals.coverage_within(run.cycles, spans)
-    chosen = np.flatnonzero(inside > 0)
-    pieces = pieces[chosen]
+    parts, lengths = [], []
+    for part in _path_pieces(run.trace, run.played):
+        spans = np.stack([part.start, np.maximum(part.start, part.end)]).T + run.origin
+        inside = intervals.coverage_within(run.cycles, spans)
+        chosen = np.flatnonzero(inside > 0)
+        parts.append(part[chosen])
+        lengths.append(inside[chosen])
+    pieces = _Pieces.joined(parts)
     return pl.DataFrame(
         {
             "kind": pieces.kinds(),
@@ -390,7 +394,7 @@ def cycle_pieces(run: PlayedRun) -> pl.DataFrame:
             "start_ns": pieces.start,
             "host_row": pieces.host,
             "device_row": pieces.device,
-            "inside_ns": inside[chosen],
+            "inside_ns": np.concatenate(lengths),
         }
     )
 
