@@ -27,6 +27,7 @@ from isal import isal_zlib
 from timesink.errors import UnreadableError
 from timesink.formats.read_options import Progress, ReadOptions
 from timesink.model.health import HealthEntry
+from timesink.patterns import regex
 
 if TYPE_CHECKING:
     from timesink.model.trace import Trace
@@ -347,23 +348,23 @@ _OF_EVENTS = ("rocprof", "chrome.reader")
 
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
-EVENTS_KEY = re.compile(rb'"traceEvents"\s*:\s*\[')
-METADATA_KEY = re.compile(rb'"(?:schemaVersion|deviceProperties|distributedInfo)"\s*:')
+EVENTS_KEY = regex(rb'"traceEvents"\s*:\s*\[')
+METADATA_KEY = regex(rb'"(?:schemaVersion|deviceProperties|distributedInfo)"\s*:')
 """What PyTorch's profiler writes in front of its events, and how it announces them."""
 
 _DECLINED: tuple[tuple[re.Pattern[bytes], str, str], ...] = (
     (
-        re.compile(rb"^(?:\xef\xbb\xbf)?Function Name,Metric Name,Device,Suspicion Score"),
+        regex(rb"^(?:\xef\xbb\xbf)?Function Name,Metric Name,Device,Suspicion Score"),
         "a finished comparison",
         "give the recordings or behaviour tables it was made from:  timesink compare BASE NEW",
     ),
     (
-        re.compile(rb'^\s*\{[^{\[]*"timesink/run/'),
+        regex(rb'^\s*\{[^{\[]*"timesink/run/'),
         "the description of a recorded run",
         "give the folder it lies in, or the trace beside it",
     ),
     (
-        re.compile(rb"^\s*\[\s*\[\s*\[?\s*[\d\[]"),
+        regex(rb"^\s*\[\s*\[\s*\[?\s*[\d\[]"),
         "a memory timeline: lists of numbers without events",
         "give the trace of the same run",
     ),

@@ -6,7 +6,6 @@ settled in a ledger, by how much of the time is left: nothing is explained twice
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, wraps
@@ -35,6 +34,7 @@ from timesink.model.diagnosis import Component
 from timesink.model.findings import Anomaly, Cause, Evidence, Interval
 from timesink.model.intervals import Floats, Ints
 from timesink.model.schema import HOST_DEVICE
+from timesink.patterns import regex
 from timesink.rules.register import make_cause
 
 _KEY = ["function", "function_class", "device"]
@@ -624,7 +624,7 @@ def largest_first(times: dict[str, float]) -> tuple[tuple[str, float], ...]:
     return tuple(sorted(some, key=lambda item: -abs(item[1])))
 
 
-_PYTHON = re.compile(r"\.py\(\d+\): |^<.*>$|^enumerate\(DataLoader\)")
+_PYTHON = regex(r"\.py\(\d+\): |^<.*>$|^enumerate\(DataLoader\)")
 """Names of Python: `train.py(12): step`, `<built-in function sleep>`, data loaders of PyTorch."""
 
 

@@ -5,7 +5,6 @@ This is what a worker hands back: small, flat, picklable, free of Python objects
 
 from __future__ import annotations
 
-import re
 import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields
@@ -15,6 +14,8 @@ from typing import Any
 import msgspec
 import numpy as np
 import numpy.typing as npt
+
+from timesink.patterns import regex
 
 Codes = npt.NDArray[np.int32]
 NULL_CODE = -1
@@ -138,7 +139,7 @@ _WHOLE_FLOAT_LIMIT_US = 2.0**53
 """Below this a float64 holds whole microseconds exactly (and their ns fit 64 bits)."""
 _MAX_DIGITS = 15
 """Before the point; so many surely fit 64 bits as nanoseconds."""
-_AS_PROFILERS_WRITE = re.compile(rb"(?:-?\d{1,15}\.\d{3},)*")
+_AS_PROFILERS_WRITE = regex(rb"(?:-?\d{1,15}\.\d{3},)*")
 _TOO_LARGE = 19
 """A power of ten beyond 64 bits."""
 

@@ -14,6 +14,7 @@ from collections.abc import Set as AbstractSet
 import msgspec
 
 from timesink.formats.source_file import EVENTS_KEY, METADATA_KEY
+from timesink.patterns import regex
 
 PIECE_BYTES = 2 * 1024 * 1024
 """Small enough that a piece and its events stay in the cache of a core."""
@@ -26,13 +27,13 @@ size, and what it unpacks to has to fit into memory until an event ends."""
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _LONGEST_EVENTS_KEY = 256
 """With its white space; so much of the old text is searched again with each new block."""
-_BARE_LIST = re.compile(rb"\s*\[")
-_BOUNDARY = re.compile(rb'\}\s*,\s*(?=\{\s*")')
-_EMPTY_LIST = re.compile(rb"\[\s*\]")
-_LIST_END = re.compile(rb"\}\s*\]")
-_PHASE_KEY = re.compile(rb'"ph"\s*:')
-_EARLY_PHASE = re.compile(rb'[\s,]*\{[^{}]*"ph"\s*:\s*"')
-_STRUCTURE = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]]', re.DOTALL)
+_BARE_LIST = regex(rb"\s*\[")
+_BOUNDARY = regex(rb'\}\s*,\s*(?=\{\s*")')
+_EMPTY_LIST = regex(rb"\[\s*\]")
+_LIST_END = regex(rb"\}\s*\]")
+_PHASE_KEY = regex(rb'"ph"\s*:')
+_EARLY_PHASE = regex(rb'[\s,]*\{[^{}]*"ph"\s*:\s*"')
+_STRUCTURE = regex(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]]', re.DOTALL)
 _WINDOW = 64 * 1024
 _LONGEST_VALUE = 256 * 1024
 """Beyond this, brackets that do not match are damage; looking further would take forever."""
