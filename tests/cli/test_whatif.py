@@ -39,6 +39,12 @@ def small(tmp_path: Path) -> Path:
     return write_timeline(tmp_path / "small.json", steps=True)
 
 
+def test_best_alone_and_beside_changes(run, small: Path):
+    assert "Biggest saving: " in " ".join(run("whatif", small).out.split())
+    outcome = run("whatif", small, "--graph", "op:aten::gemm", "--batch", "2", "--best")
+    assert "per sample" in " ".join(outcome.out.split())
+
+
 def test_files(run, small: Path, tmp_path: Path):
     for ending, holds in (
         ("html", "timesink"),
