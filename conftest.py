@@ -163,9 +163,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _turn(item: pytest.Item) -> int:
     if item.get_closest_marker("whole"):
         return 0
-    # Golden answers ask what tests of acceptance ask: in one process, beside each other, that is
-    # worked out once.
-    return 1 if item.path.stem.endswith(("acceptance", "golden")) else 2
+    return 1 if item.path.stem.endswith("acceptance") else 2
 
 
 @pytest.hookimpl(optionalhook=True)
