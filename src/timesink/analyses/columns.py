@@ -220,6 +220,13 @@ def host_names(trace: Trace) -> Texts:
 
 
 @memoize_structure
+def host_processes(trace: Trace) -> Texts:
+    """Processes of the host events; absent ones are empty."""
+    codes, texts = encode(host_columns(trace)["pid"])
+    return Texts(codes, [text or "" for text in texts])
+
+
+@memoize_structure
 def host_lanes(trace: Trace) -> tuple[Codes, list[tuple[str, str]]]:
     """A number per host event for its process and thread, and what each number stands for."""
     return lane_codes(host_columns(trace))
