@@ -480,10 +480,7 @@ def _level_table(
     return pl.DataFrame(
         {
             "cycle": cycle[np.concatenate(groups)],
-            **{
-                name: pl.Series(column, dtype=pl.String)[row]
-                for name, column in texts.items()
-            },
+            **{name: pl.Series(column, dtype=pl.String)[row] for name, column in texts.items()},
             "value": np.concatenate([np.zeros(0), *(value for *_, value in entries)]),
         },
         schema=LEVELS,

@@ -281,9 +281,7 @@ def _with_cycles(frame: pl.DataFrame, cycles: Cycles) -> pl.DataFrame:
     # Process and machine of each cycle.
     code, pids = encode(table["pid"])
     split = [host_and_pid(pid or "") for pid in pids]
-    host, process = (
-        pl.Series([both[n] for both in split], dtype=pl.String)[code] for n in (0, 1)
-    )
+    host, process = (pl.Series([both[n] for both in split], dtype=pl.String)[code] for n in (0, 1))
     every = pl.DataFrame(
         {
             "row": np.arange(table.height),

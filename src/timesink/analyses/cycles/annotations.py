@@ -77,8 +77,10 @@ def _annotations(trace: Trace, *, on_device: bool) -> pl.DataFrame:
     return _events(trace, _ANNOTATION, on_device=on_device)
 
 
-_EVENTS = {"pid": pl.String(), "tid": pl.String(), "name": pl.String()}
-_EVENTS |= {"start_ns": pl.Int64(), "end_ns": pl.Int64()}
+_EVENTS: dict[str, pl.DataType] = {
+    **dict.fromkeys(("pid", "tid", "name"), pl.String()),
+    **dict.fromkeys(("start_ns", "end_ns"), pl.Int64()),
+}
 _NO_WORK = ("annotation", "trace", "instant", "overhead")
 
 

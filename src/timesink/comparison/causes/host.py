@@ -37,15 +37,13 @@ from timesink.comparison.causes.case import (
     excess,
     in_proportion,
     is_certain,
-    is_program,
     median_place,
     more_calls,
-    on_host,
     same_work,
     slowdown,
     told_name,
-    waits,
 )
+from timesink.comparison.causes.conditions import is_named, is_program, on_host, text_is, waits
 from timesink.comparison.causes.device import Launching, common_ratio
 from timesink.comparison.thresholds import CaseLimits, HostLimits
 from timesink.model import units
@@ -117,8 +115,12 @@ def places_of(case: DiagnosisCase) -> HostPlaces:
     sorts = many.select(*_SORT, pl.lit(None, pl.Int64).alias("occurrence"))
     chosen = pl.concat([single, sorts]) if many.height else single
     functions = case.functions
-    kinds = functions.table.filter(functions.where(pl.col("function_class") == "cpu_operator"))
-    operators = frozenset(kinds["function"])
+    kinds = functions.table["function_class"].to_list()
+    operators = frozenset(
+        name
+        for name, kind in zip(functions.table["function"].to_list(), kinds, strict=True)
+        if kind == "cpu_operator"
+    )
     which = tuple(
         HostPlace(inside, after, before, turn, operators)
         for inside, after, before, turn in chosen.iter_rows()
@@ -242,9 +244,9 @@ def host_of(case: DiagnosisCase) -> HostPace:
     works = functions.where(
         is_program(),
         # Copies that wait for the device are no work of the host.
-        pl.col("function_class") != "cpu_copy",
-        pl.col("part") != "data_loading",
-        ~pl.col("function").is_in([*case.taken, *case.blurred]),
+        ~text_is("function_class", "cpu_copy"),
+        ~text_is("part", "data_loading"),
+        ~is_named([*case.taken, *case.blurred]),
     )
     places = places_of(case)
     # A number per function and place: that of the function whose own time it is.
@@ -401,8 +403,8 @@ def local_changes(case: DiagnosisCase) -> tuple[float, float]:
     and what shows of the losses that these make up for.
     """
     functions = case.functions
-    is_local = functions.where(is_program(), pl.col("part") != "data_loading")
-    is_local |= functions.where(on_host(), pl.col("function") == NO_CALL)
+    is_local = functions.where(is_program(), ~text_is("part", "data_loading"))
+    is_local |= functions.where(on_host(), is_named([NO_CALL]))
     base, new = (float(side[is_local].sum()) for side in functions.times)
     changes = _local(case, is_local)
     lost, gained = float(-np.minimum(changes, 0).sum()), float(np.maximum(changes, 0).sum())
@@ -454,7 +456,7 @@ def synchronisation(case: DiagnosisCase) -> Iterator[Claim]:
     """
     functions = case.functions
     rises = more_calls(functions)
-    more = (rises > 0) & functions.where(pl.col("function_class") == "cpu_sync")
+    more = (rises > 0) & functions.where(text_is("function_class", "cpu_sync"))
     if not more.any() or not same_work(functions):
         return
     first = int(np.argmax(np.where(more, rises, 0)))
@@ -513,12 +515,12 @@ def more_operators(case: DiagnosisCase) -> Iterator[Claim]:
     if not computes_on_host(case.functions):
         return
     functions = case.functions
-    operators = functions.where(pl.col("function_class") == "cpu_operator")
+    operators = functions.where(text_is("function_class", "cpu_operator"))
     ratio = common_ratio(functions, operators & ~functions.called_equally)
     if ratio is None:
         return
     which = operators & in_proportion(functions, ratio)
-    which &= functions.where(~pl.col("function").is_in([*case.taken, *case.blurred]))
+    which &= functions.where(~is_named([*case.taken, *case.blurred]))
     total = np.sum(functions.times, axis=0)
     if total[which].sum() < HostLimits.min_share_explained * total[operators].sum():
         return
@@ -546,8 +548,8 @@ def host_calls(case: DiagnosisCase) -> Iterator[Claim]:
     works = functions.where(
         is_program(),
         # How often a mark comes is a matter of how cycles are told apart.
-        ~pl.col("function").is_in([*case.taken, *case.blurred, *marks_of(case)]),
-        pl.col("part") != "data_loading",
+        ~is_named([*case.taken, *case.blurred, *marks_of(case)]),
+        ~text_is("part", "data_loading"),
     )
     other = works & ((more_calls(functions) > 0) | (more_calls(functions.swapped()) > 0))
     if not other.any() or not same_work(functions):
@@ -666,7 +668,7 @@ def data_loading(case: DiagnosisCase) -> Iterator[Claim]:
         case, rise
     ):
         return
-    loaders = case.functions.where(pl.col("part") == "data_loading")
+    loaders = case.functions.where(text_is("part", "data_loading"))
     took = case.times(float(base.mean()), float(new.mean()))
     yield case.claim(
         "data_loading",

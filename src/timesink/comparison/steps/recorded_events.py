@@ -55,6 +55,11 @@ class Unrecorded(msgspec.Struct, frozen=True):
     untraced: bool = False
     """Whether only one side knows what its threads did outside of recorded calls."""
 
+    @property
+    def any(self) -> bool:
+        """Whether one side lacks anything that the other has."""
+        return bool(self.base or self.new or self.untraced)
+
     def of_these(self) -> pl.Expr:
         """Whether a function is of a sort that one side lacks."""
         named = {name for sort in self._sorts() for name in sort.classes}
