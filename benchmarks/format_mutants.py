@@ -41,7 +41,7 @@ import xplane_files  # noqa: E402
 from damaged_files import damage  # noqa: E402
 from timesink.answers.analysis.document import analysis_document  # noqa: E402
 from timesink.errors import TimesinkError  # noqa: E402
-from timesink.formats.readers import read_trace  # noqa: E402
+from timesink.formats.source_file import read_trace  # noqa: E402
 from timesink.model.trace import Trace  # noqa: E402
 from timesink.output.terminal import to_text  # noqa: E402
 

@@ -29,7 +29,7 @@ import nsys_exports
 import perfetto_files
 import rocpd_files
 import xplane_files
-from timesink.formats.readers import read_trace
+from timesink.formats.source_file import read_trace
 
 STEPS, RUNS = 20_000, 3
 

@@ -37,7 +37,7 @@ from mutations import BASES, BYTE_MUTATIONS, NEUTRAL_MUTATIONS, VALUE_MUTATIONS,
 from timesink.errors import TimesinkError  # noqa: E402
 from timesink.formats.chrome import decode  # noqa: E402
 from timesink.formats.read_options import ReadOptions  # noqa: E402
-from timesink.formats.readers import read_trace  # noqa: E402
+from timesink.formats.source_file import read_trace  # noqa: E402
 from timesink.runtime.native import NATIVE_VARIABLE, native_module  # noqa: E402
 from timesink.runtime.workers import usable_cores  # noqa: E402
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import timesink
-from timesink.formats.readers import read_trace
+from timesink.formats.source_file import read_trace
 
 _STEPS, _WIDTH, _LAYERS, _BATCH, _LENGTH = 12, 1024, 6, 8, 512
 

@@ -6,7 +6,7 @@ import random
 from pathlib import Path
 
 from timesink.errors import TimesinkError
-from timesink.formats.readers import read_trace
+from timesink.formats.source_file import read_trace
 from timesink.model.trace import Trace
 
 

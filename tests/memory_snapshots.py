@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from timesink.errors import TimesinkError
-from timesink.formats.readers import read_trace
+from timesink.formats.source_file import read_trace
 from timesink.runtime.native import NATIVE_VARIABLE
 
 Frame = dict[str, Any]

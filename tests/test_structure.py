@@ -121,6 +121,25 @@ def module_of(file: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+def test_expressions_of_modules_are_compiled_when_first_used():
+    """What is in no function is run at start; programs that are recorded load the agent alone."""
+    at_once = [
+        f"{file}:{node.lineno}"
+        for file, text in TEXTS.items()
+        if "re.compile(" in text and not file.is_relative_to(PACKAGE / "recorder" / "agent")
+        for node in _outside_functions(ast.parse(text))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "re.compile"
+    ]
+    assert at_once == []
+
+
+def _outside_functions(node: ast.AST) -> Iterator[ast.AST]:
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, FUNCTIONS):
+            yield child
+            yield from _outside_functions(child)
+
+
 def test_no_module_is_too_long():
     lengths = {str(file): len(text.splitlines()) for file, text in TEXTS.items()}
     assert {file: lines for file, lines in lengths.items() if lines > 900} == {}

@@ -20,7 +20,7 @@ import pytest
 from bare import COMMAND, bare_environment
 from fake_ncu import MISHAPS
 from timesink.cli import ncu
-from timesink.formats.readers import read_trace
+from timesink.formats.source_file import read_trace
 from timesink.recorder.ncu.process import _REDRAW_S
 
 TESTS = Path(__file__).resolve().parent.parent

@@ -18,7 +18,7 @@ from collective_logs import dump, entry, inspected, write_dumps, write_inspected
 from memory_snapshots import train, write_snapshot
 from timesink.errors import UnreadableError
 from timesink.formats.collective_logs.signatures import is_log_folder, log_format
-from timesink.formats.readers import read_trace
+from timesink.formats.source_file import read_trace
 from timesink.model.schema import TABLES
 
 

@@ -12,7 +12,7 @@ import pytest
 import timesink
 from builders import probe_trace, write
 from timesink.formats import event_csv
-from timesink.formats.readers import read_trace
+from timesink.formats.source_file import read_trace
 from timesink.model.trace import Trace
 
 COLUMNS = ("name", "cat", "ph", "pid", "tid", "ts", "dur", "args")

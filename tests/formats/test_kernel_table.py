@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ncu_files import Call, kernel_table
 from timesink.formats import kernel_table as module
-from timesink.formats.readers import read_trace
+from timesink.formats.source_file import read_trace
 
 CALLS = [
     Call("vectorized_elementwise_kernel", 16_576, tensor_pct=33, dram_pct=29),

@@ -15,7 +15,7 @@ import timesink
 from damaged_files import damage, read_or_refused
 from nsys_exports import CALL, KERNEL, RANGE, START, STRINGS, write_export
 from timesink.errors import UnreadableError
-from timesink.formats.readers import read_trace
+from timesink.formats.source_file import read_trace
 from timesink.model.schema import TABLES
 from timesink.model.trace import Trace
 

@@ -11,7 +11,7 @@ import pytest
 from damaged_files import damage, read_or_refused
 from rocpd_files import SCHEMAS, suffix_of, write_rocpd
 from timesink.errors import UnreadableError
-from timesink.formats.readers import read_trace
+from timesink.formats.source_file import read_trace
 
 MUTANTS = 12
 

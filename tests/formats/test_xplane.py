@@ -10,7 +10,7 @@ import pytest
 
 from damaged_files import damage, read_or_refused
 from timesink.errors import UnreadableError
-from timesink.formats.readers import read_trace
+from timesink.formats.source_file import read_trace
 from timesink.formats.wire import Message
 from timesink.model.trace import Trace
 from xplane_files import LENGTHS_PS, START_NS, tpu_profile

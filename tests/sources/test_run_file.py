@@ -17,7 +17,7 @@ from recorded_runs import (
     write_run,
 )
 from timesink.errors import UnreadableError
-from timesink.formats.readers import read_trace
+from timesink.formats.source_file import read_trace
 from timesink.recorder.folder import RecordingFolder
 from timesink.sources.discovery import files_at, find_recordings, recordings_in
 from timesink.sources.sidecars import find_beside, find_run, run_file_in

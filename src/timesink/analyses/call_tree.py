@@ -15,7 +15,6 @@ Work of the other threads belongs to the section during which it started.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -56,6 +55,7 @@ from timesink.model.arrays import (
 from timesink.model.intervals import Flags, Ints
 from timesink.model.nested_calls import Nodes, depth_when_nested
 from timesink.model.trace import Trace
+from timesink.patterns import regex
 
 Thread: TypeAlias = tuple[str, str]
 """Process and thread, as recorded."""
@@ -346,7 +346,7 @@ _ALWAYS = (int(np.iinfo(np.int64).min), int(np.iinfo(np.int64).max))
 _BY_KIND = {DATA_LOADER: "data loader", OPTIMIZER: "optimizer", STEP: "step"}
 """Calls that mark a place in the program whatever their name, as that tells their class."""
 
-_INSTANCE = re.compile(r"_\d+(?=\.|$)")
+_INSTANCE = regex(r"_\d+(?=\.|$)")
 """What tells two modules of one class apart."""
 
 

@@ -7,7 +7,6 @@ carries its arguments, and as kernels and copies on the device.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -34,6 +33,7 @@ from timesink.model.intervals import Flags, Ints
 from timesink.model.nested_calls import Nodes, enclosing_calls
 from timesink.model.trace import Trace
 from timesink.model.vendors import library_in
+from timesink.patterns import regex
 
 # What collectives are called, how large their elements are, what they move.  Data.
 
@@ -57,21 +57,21 @@ UNEVEN = ("all_to_all", "gather", "scatter", *PAIRS)
 
 _KINDS = (
     # Longer spellings first: "all_reduce" holds "reduce".
-    ("all_to_all", re.compile(r"alltoall")),
-    ("reduce_scatter", re.compile(r"reducescatter")),
-    ("all_gather", re.compile(r"allgather|gatherall")),
-    ("barrier", re.compile(r"barrier")),
-    ("all_reduce", re.compile(r"allreduce|crossdevicereduce")),
-    ("broadcast", re.compile(r"broadcast|bcast")),
-    ("send_recv", re.compile(r"sendrecv")),
-    ("send", re.compile(r"send")),
-    ("recv", re.compile(r"recv|receive")),
-    ("gather", re.compile(r"gather")),
-    ("scatter", re.compile(r"scatter")),
-    ("reduce", re.compile(r"reduce")),
+    ("all_to_all", regex(r"alltoall")),
+    ("reduce_scatter", regex(r"reducescatter")),
+    ("all_gather", regex(r"allgather|gatherall")),
+    ("barrier", regex(r"barrier")),
+    ("all_reduce", regex(r"allreduce|crossdevicereduce")),
+    ("broadcast", regex(r"broadcast|bcast")),
+    ("send_recv", regex(r"sendrecv")),
+    ("send", regex(r"send")),
+    ("recv", regex(r"recv|receive")),
+    ("gather", regex(r"gather")),
+    ("scatter", regex(r"scatter")),
+    ("reduce", regex(r"reduce")),
 )
 _MORE_THAN_ANY_MEMORY = 2**60
-_PREFIX = re.compile(r"^([a-z]+):")
+_PREFIX = regex(r"^([a-z]+):")
 _PEERS = {
     "src_rank": (r"send (\d+)->\d+", r"recv \d+<-(\d+)"),
     "dst_rank": (r"send \d+->(\d+)", r"recv (\d+)<-\d+"),

@@ -7,7 +7,6 @@ work of several operators or modules is not divided among them: all are stated.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
@@ -30,11 +29,12 @@ from timesink.analyses.work.fused import fused_operators
 from timesink.model.compiled_code import CompiledCode, CompiledKernel, KernelUse
 from timesink.model.intervals import Ints
 from timesink.model.trace import Trace
+from timesink.patterns import regex
 
-GENERATED = re.compile(r"^(?:triton_(?:poi|red|per|tem|for|spl|unk|mm|bmm)_|cpp_fused_|mps_fused_)")
+GENERATED = regex(r"^(?:triton_(?:poi|red|per|tem|for|spl|unk|mm|bmm)_|cpp_fused_|mps_fused_)")
 """Names that Inductor gives the kernels it generates."""
-_GRAPH_CALL = re.compile(r"^## Call CompiledFxGraph (\S+) ##$")
-_DIGITS = re.compile(r"(?<![A-Za-z_\d])\d+(?![A-Za-z_\d])")
+_GRAPH_CALL = regex(r"^## Call CompiledFxGraph (\S+) ##$")
+_DIGITS = regex(r"(?<![A-Za-z_\d])\d+(?![A-Za-z_\d])")
 
 SCHEMA: dict[str, pl.DataType] = {
     **dict.fromkeys(("kernel", "operators", "module", "place", "line"), pl.String()),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
@@ -24,6 +23,7 @@ from timesink.model.intervals import Ints
 from timesink.model.nested_calls import enclosing_calls
 from timesink.model.schema import BUSY_KINDS, MODULE_PREFIX
 from timesink.model.trace import Trace
+from timesink.patterns import regex
 
 HOST, DEVICE, MEMORY = "host", "device", "memory"
 MEASURES = (DEVICE, HOST, MEMORY)
@@ -37,7 +37,7 @@ NOT_RECORDED = "[stack not recorded]"
 MAX_DEPTH = 2000
 """Frames of a stack: what is called deeper counts for the last of them."""
 
-_STEP = re.compile(r"ProfilerStep#\d+$")
+_STEP = regex(r"ProfilerStep#\d+$")
 """Steps are drawn as one."""
 
 StackFrames: TypeAlias = tuple[str, ...]

@@ -6,7 +6,6 @@ recorded, still say the lines: the rest of a function has a name of its own afte
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -24,12 +23,11 @@ from timesink.analyses.steps import find_steps
 from timesink.model.compiled_code import RESUMED, GraphBreak
 from timesink.model.intervals import Ints
 from timesink.model.trace import Trace
+from timesink.patterns import regex
 
-_RESUMED_FUNCTION = re.compile(
-    rf"^(?P<file>.+)\(\d+\): {RESUMED}(?P<function>\w+)_at_(?P<line>\d+)$"
-)
-_REGION = re.compile(r"^Torch-Compiled Region: (\d+/\d+)")
-_GRAPH_RUN = re.compile(r"^## Call CompiledFxGraph|^CompiledFunction$")
+_RESUMED_FUNCTION = regex(rf"^(?P<file>.+)\(\d+\): {RESUMED}(?P<function>\w+)_at_(?P<line>\d+)$")
+_REGION = regex(r"^Torch-Compiled Region: (\d+/\d+)")
+_GRAPH_RUN = regex(r"^## Call CompiledFxGraph|^CompiledFunction$")
 
 
 class BreakCost(msgspec.Struct, frozen=True):

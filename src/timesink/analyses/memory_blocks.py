@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 import numpy as np
 import polars as pl
@@ -22,6 +20,7 @@ from timesink.model.arrays import prefix_sums
 from timesink.model.intervals import Flags, Ints
 from timesink.model.nested_calls import Nodes, enclosing_calls
 from timesink.model.trace import Trace
+from timesink.patterns import regex
 
 AMOUNTS = ("size_increase_bytes", "allocation_count", "allocation_bytes")
 """What is summed: the first over all records, the others over allocations alone."""
@@ -220,7 +219,7 @@ def memory_events(
 FORWARD, BACKWARD, OPTIMIZING, LOADING = "forward", "backward", "optimizer", "data_loader"
 OUTSIDE, BEFORE, UNKNOWN = "outside_operators", "before_recording", "no_addresses"
 CATEGORIES = (FORWARD, BACKWARD, OPTIMIZING, LOADING, OUTSIDE, BEFORE, UNKNOWN)
-_IS_BACKWARD = re.compile(r"autograd::engine::evaluate_function|Backward\d*$")
+_IS_BACKWARD = regex(r"autograd::engine::evaluate_function|Backward\d*$")
 
 
 @memoize_per_trace

@@ -17,6 +17,7 @@ from timesink.model import vendors
 from timesink.model.data_files import csv_rows
 from timesink.model.trace import Trace
 from timesink.model.vendors import DEVICE_WORD_OF
+from timesink.patterns import regex
 
 ROOT = "CallTreeRoot"
 """Stands for the thread itself where work was launched outside every call."""
@@ -58,11 +59,11 @@ def frames_calls(name: str) -> bool:
     return is_profiler_step(name) or is_data_loader(name) or is_wrapper(name)
 
 
-_WAITING_CALL = re.compile(
+_WAITING_CALL = regex(
     r"\b(u?sleep|nanosleep|wait(_for|pid)?|acquire|select|poll|epoll(_p?wait)?|kevent|recv|accept"
     r"|join)\b"
 )
-_NO_WAITING_CALL = re.compile(r"Tensor|torch|str\b|path", re.IGNORECASE)
+_NO_WAITING_CALL = regex(r"Tensor|torch|str\b|path", re.IGNORECASE)
 """Methods that only share the name with calls that wait."""
 
 
@@ -71,8 +72,8 @@ def is_waiting_call(name: str) -> bool:
     return _WAITING_CALL.search(name) is not None and _NO_WAITING_CALL.search(name) is None
 
 
-_SLEEP = re.compile(r"\b(u?sleep|nanosleep)\b")
-_RECEIVES = re.compile(
+_SLEEP = regex(r"\b(u?sleep|nanosleep)\b")
+_RECEIVES = regex(
     r"\bqueues?\.py\(\d+\): get$|\bconnection\.py\(\d+\): _?(recv\w*|poll|wait)$"
     r"|\bdataloader\.py\(\d+\): _(try_)?get_data$"
 )
@@ -99,18 +100,18 @@ def device_word(trace: Trace) -> str:
 
 # Short forms of kernel names: what a person would call the kernel.
 
-_NOISE = re.compile(
+_NOISE = regex(
     r"(?:\(anonymous namespace\)|<unnamed>|\{anonymous\})::|\s*\[clone [^\]]*\]|^void\s+"
 )
-_BRACKET = re.compile(r"([<>()])")
+_BRACKET = regex(r"([<>()])")
 _LIBRARIES = ("at::native::", "at::")
 _COPIES = ("Memcpy ", "Memset ")
-_WRAPPERS = re.compile(
+_WRAPPERS = regex(
     r"(?:^|::)(?:\w*elementwise_kernel\w*|reduce_kernel|multi_tensor_apply_kernel|index_\w*kernel"
     r"|cutlass::(?:Kernel2?|device_kernel))$"
 )
 """Kernels that only run what their template arguments name."""
-_WORD = re.compile(r"[A-Za-z_]\w+")
+_WORD = regex(r"[A-Za-z_]\w+")
 EVERYWHERE = frozenset(
     """
     at native detail std c10 cub cutlass gemm kernel device thread float double int long unsigned
@@ -175,10 +176,10 @@ def outside_brackets(name: str) -> str:
 
 # Names as a compiler wrote them: the little of the Itanium scheme that naming a kernel takes.
 
-_START = re.compile(r"_+Z+(?:N[rVKRO]*|L)?(?=L?\d|St\d)")
-_LENGTH = re.compile(r"\d+")
-_NUMBER = re.compile(r"L[a-z](\d+)E")
-_NO_WORD = re.compile(r"[ST][0-9A-Z]*_|E\d+(?=E[ELNS])")
+_START = regex(r"_+Z+(?:N[rVKRO]*|L)?(?=L?\d|St\d)")
+_LENGTH = regex(r"\d+")
+_NUMBER = regex(r"L[a-z](\d+)E")
+_NO_WORD = regex(r"[ST][0-9A-Z]*_|E\d+(?=E[ELNS])")
 """What came before is referred to by number; enumerators are numbers without a type."""
 
 
@@ -234,14 +235,14 @@ NAME_WIDTH = 50
 """Characters of a name in the fixed-width table."""
 
 _NAMELESS = "(no name)"
-_RETURN_TYPE = re.compile(r"^\s*void\s+")
-_DROPPED = re.compile(
+_RETURN_TYPE = regex(r"^\s*void\s+")
+_DROPPED = regex(
     r"(?<!\w)at::native::|(?<!\w)cutlass::"
     r"|(?:<?unnamed>|\(anonymous namespace\)|\{anonymous\}|_GLOBAL__N_\w*)::"
 )
-_LIBRARY = re.compile(r"^(?:at::)?(?:native::)?")
-_CUT = re.compile(r"[<(]")
-_SUFFIX = re.compile(r"\.kd$|\s*\[clone [^\]]*\]")
+_LIBRARY = regex(r"^(?:at::)?(?:native::)?")
+_CUT = regex(r"[<(]")
+_SUFFIX = regex(r"\.kd$|\s*\[clone [^\]]*\]")
 
 
 def short_name(name: str) -> str:
@@ -270,11 +271,11 @@ def cut_name(short: str, width: int = NAME_WIDTH) -> str:
 # namespaces, numbers its template parameters and writes `void at::f<at::Add<float>, 3>(int, T2)`, a
 # third leaves the symbol of the compiler, `_ZN2at6native1fI...`.
 
-_UNNAMED = re.compile(r"(?:\(anonymous namespace\)|\{anonymous\}|<?unnamed>)::")
-_INSTANCE = re.compile(r"\s*\(instance (\d+)\)")
-_CAST = re.compile(r"\(\w[\w:]*\)(?=-?\d)")
-_CALL_OPERATOR = re.compile(r"\boperator\s*\(\)")
-_WORD_OR_NUMBER = re.compile(r"[A-Za-z_]\w*|\d+")
+_UNNAMED = regex(r"(?:\(anonymous namespace\)|\{anonymous\}|<?unnamed>)::")
+_INSTANCE = regex(r"\s*\(instance (\d+)\)")
+_CAST = regex(r"\(\w[\w:]*\)(?=-?\d)")
+_CALL_OPERATOR = regex(r"\boperator\s*\(\)")
+_WORD_OR_NUMBER = regex(r"[A-Za-z_]\w*|\d+")
 _TRUTH = {"false": "0", "true": "1"}
 _SILENT = frozenset({"void", "const", "unsigned", "native", "operator"})
 
@@ -325,7 +326,7 @@ USES_2026 = (
 )
 """Parts of later names, in lower case (2026-11); those up to Ampere are as written (2021-06)."""
 
-_USES_FROM_START = re.compile(
+_USES_FROM_START = regex(
     vendors.any_of("matrix_starts_2026") + r"|triton_tem_.*(?:mm|conv|attention)"
     r"|triton_(?:mm|bmm|addmm|matmul)"
     r"|_?attn_(?:fwd|bwd)"
@@ -353,7 +354,7 @@ NOT_DESPITE_NAME_2026 = (
 )
 """Parts of names, in lower case, that decide before the lists above (2026-11)."""
 
-_NOT_DESPITE_START = re.compile(
+_NOT_DESPITE_START = regex(
     r"triton_(?:poi|red|per|for|spl|unk)_|" + vendors.any_of("plain_starts_2026")
 )
 """Starts of names that decide before the lists above (2026-11)."""
@@ -364,7 +365,7 @@ PLAIN_PRODUCTS_2026 = (
 )
 """Products whose short names, in lower case, tell that they use ordinary units (2026-11)."""
 
-PLAIN_WORK_2026 = re.compile(
+PLAIN_WORK_2026 = regex(
     r"element_?wise|pointwise|unrolled|vectorized|functor|eigenmetakernel|bias"
     r"|reduc|scan|sort|cumsum|top_?k|arg(?:max|min)|histogram|unique|bucketize"
     r"|copy|memcpy|memset|fill|cat_?array|concat|transpose|permute|nchwto|nhwcto|im2col|col2im|offsets"
@@ -378,9 +379,7 @@ PLAIN_WORK_2026 = re.compile(
 )
 """Work, by short names in lower case, that has no products of matrices in it (2026-11)."""
 
-_PRODUCT_WORDS = re.compile(
-    r"gemm|conv(?!ert)|matmul|bmm|(?<!ga)mma|attention|attn|mha|lstm|gru|rnn"
-)
+_PRODUCT_WORDS = regex(r"gemm|conv(?!ert)|matmul|bmm|(?<!ga)mma|attention|attn|mha|lstm|gru|rnn")
 _PYTORCH_KERNELS = ("at::native::", "void at::native::")
 """Kernels PyTorch wrote itself; its matrix products come from libraries."""
 
@@ -389,7 +388,7 @@ _CHIPS = vendors.every("matrix_chips_2026")
 _WITHOUT_TENSOR_CORES = vendors.names_where("matrix_units", value=False)
 """Makers whose devices have none, whatever their kernels are called."""
 
-ELIGIBLE_2021 = re.compile(
+ELIGIBLE_2021 = regex(
     r"aten::(?:_?convolution|conv[123]d|conv_tbc|conv_transpose[123]d"
     r"|cudnn_convolution(?:_transpose)?(?:_backward(?:_input|_weight)?)?"
     r"|mm|bmm|addmm_?|addbmm|baddbmm|matmul|chain_matmul|linalg_multi_dot|linear"
@@ -399,7 +398,7 @@ ELIGIBLE_2021 = re.compile(
 )
 """Operators that can run on matrix units, whole names (2021-06)."""
 
-ELIGIBLE_2026 = re.compile(
+ELIGIBLE_2026 = regex(
     r"aten::(?:convolution_backward|convolution_overrideable|miopen_convolution\w*"
     r"|baddbmm_|_addmm_activation|linear_backward|_int_mm|_scaled_mm|_grouped_mm"
     r"|_scaled_grouped_mm|_weight_int[48]pack_mm\w*"
@@ -488,7 +487,7 @@ def _holds(text: str, parts: Iterable[str]) -> bool:
     return any(part in text for part in parts)
 
 
-_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+_ADDRESS = regex(r" at 0x[0-9a-fA-F]+")
 
 
 def without_address(name: str) -> str:

@@ -36,14 +36,13 @@ from timesink.analyses.columns import (
 from timesink.model.arrays import combine_codes, densify
 from timesink.model.schema import KERNEL_KINDS
 from timesink.model.trace import Trace
+from timesink.patterns import regex
 
-_COMPILED_CALL = re.compile(
-    r"Torch-Compiled Region|CompiledFxGraph|CompiledFunction|^triton_\w+_fused"
-)
-_COMPILED_KERNEL = re.compile(r"^triton_(?:poi|red|per|tem|for)_")
-_GRAPH = re.compile(r"GraphLaunch")
-_BACKWARD = re.compile(r"Backward\d*$|autograd::engine")
-_FUSED_OPTIMIZER = re.compile(
+_COMPILED_CALL = regex(r"Torch-Compiled Region|CompiledFxGraph|CompiledFunction|^triton_\w+_fused")
+_COMPILED_KERNEL = regex(r"^triton_(?:poi|red|per|tem|for)_")
+_GRAPH = regex(r"GraphLaunch")
+_BACKWARD = regex(r"Backward\d*$|autograd::engine")
+_FUSED_OPTIMIZER = regex(
     r"fused_?(?:adam|adagrad|sgd|lamb|lion|optimizer|multi_tensor)", re.IGNORECASE
 )
 _PINNED, _PAGEABLE = "Pinned -> Device", "Pageable -> Device"

@@ -42,6 +42,7 @@ from timesink.model.intervals import Flags, IntervalSet, Ints
 from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
+from timesink.patterns import regex
 
 _BEGINNING_OF_TIME = np.iinfo(np.int64).min
 
@@ -424,7 +425,7 @@ def average_step(trace: Trace) -> dict[str, float]:
     return {name: int(complete[name].sum()) / complete.height for name in columns}
 
 
-_RANGE = re.compile(r"(\d{1,40})(?:\s*-\s*(\d{1,40}))?", re.ASCII)
+_RANGE = regex(r"(\d{1,40})(?:\s*-\s*(\d{1,40}))?", re.ASCII)
 
 
 def step_ranges(wanted: str) -> list[tuple[int, int]]:

@@ -18,21 +18,22 @@ from timesink.errors import QueryError, QueryLimitError
 from timesink.model import units
 from timesink.model.schema import TABLES
 from timesink.model.trace import Trace
+from timesink.patterns import regex
 
 if TYPE_CHECKING:
     from timesink.comparison.results import Comparison
 
-_CHANGE = re.compile(r"^\s*(?:alter|create|delete|drop|insert|truncate|update)\b", re.IGNORECASE)
+_CHANGE = regex(r"^\s*(?:alter|create|delete|drop|insert|truncate|update)\b", re.IGNORECASE)
 
 
-_TEXT_OR_COMMENT = re.compile(r"'(?:[^']|'')*'|--[^\n]*|/\*.*?\*/", re.DOTALL)
-_READS_FILES = re.compile(r"\b((?:read|scan)_\w+)[\"`]?\s*\(", re.IGNORECASE)
-_RECURSIVE = re.compile(r"\bwith\s+recursive\b", re.IGNORECASE)
-_OPERATOR = re.compile(r"[-+*/%=<>|&]|\b(?:and|or|not|case|union|join|select)\b", re.IGNORECASE)
+_TEXT_OR_COMMENT = regex(r"'(?:[^']|'')*'|--[^\n]*|/\*.*?\*/", re.DOTALL)
+_READS_FILES = regex(r"\b((?:read|scan)_\w+)[\"`]?\s*\(", re.IGNORECASE)
+_RECURSIVE = regex(r"\bwith\s+recursive\b", re.IGNORECASE)
+_OPERATOR = regex(r"[-+*/%=<>|&]|\b(?:and|or|not|case|union|join|select)\b", re.IGNORECASE)
 _MAX_OPERATORS = 500
 """Plans of more take minutes, and of many more all of the stack."""
-_SOURCE = re.compile(r'\b(?:from|join)\s+(?:"([\w-]+)"|(\w+))', re.IGNORECASE)
-_DEFINED = re.compile(r'(?:\bwith|,)\s+"?(\w+)"?\s+as\s*\(', re.IGNORECASE)
+_SOURCE = regex(r'\b(?:from|join)\s+(?:"([\w-]+)"|(\w+))', re.IGNORECASE)
+_DEFINED = regex(r'(?:\bwith|,)\s+"?(\w+)"?\s+as\s*\(', re.IGNORECASE)
 VIEW_NAMES = {
     sql_name: name
     for name in VIEWS

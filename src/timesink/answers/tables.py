@@ -7,7 +7,6 @@ something, the main ones marked.
 from __future__ import annotations
 
 import csv
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
@@ -39,8 +38,9 @@ from timesink.output.numbers import (
     texts_of,
     words,
 )
+from timesink.patterns import regex
 
-_COLUMN = re.compile(r"`([a-z_]+)_us`")
+_COLUMN = regex(r"`([a-z_]+)_us`")
 _SHORT: Mapping[str, Callable[[str], str]] = {
     "kernel_name": short_kernel_name,
     "before": short_kernel_name,
@@ -206,7 +206,7 @@ class ViewTable(msgspec.Struct, frozen=True, eq=False):
 
 # Tables as rows of plain values, times in microseconds.
 
-_UNIT = re.compile("_(ns|bytes|pct)$")
+_UNIT = regex("_(ns|bytes|pct)$")
 _DIGITS = 6
 """Decimals of numbers that were divided: beyond them is only noise."""
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 import numpy as np
 import polars as pl
@@ -15,6 +13,7 @@ from timesink.model.launches import LAUNCH_KINDS, match_launches
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
 from timesink.model.vendors import COPYING_KERNELS, launches_graphs
+from timesink.patterns import regex
 
 
 class Replays(msgspec.Struct, frozen=True, eq=False):
@@ -94,7 +93,7 @@ def _kind_of_node() -> pl.Expr:
     return kind
 
 
-_DIGITS = re.compile(r"\d{1,9}")
+_DIGITS = regex(r"\d{1,9}")
 _STEP = "ProfilerStep#"
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +13,7 @@ from timesink.cli.command_line import print_stderr
 from timesink.errors import OutputError, UsageError
 from timesink.formats.stored_names import BASELINE_ENDING, is_folder
 from timesink.formats.written_files import make_folder
+from timesink.patterns import regex
 
 if TYPE_CHECKING:
     import polars as pl
@@ -66,7 +66,7 @@ def _files_of(source: Source) -> Iterator[Path]:
     return input_of(source).files()
 
 
-_REPORT = re.compile(
+_REPORT = regex(
     rb'<meta name="generator" content="timesink |"schema": ?"timesink/(?!run/|baseline/|lab-r)'
     rb'|<testsuite [^>]* package="timesink"|^## timesink: '
 )

@@ -56,6 +56,7 @@ from timesink.model.schema import HOST_DEVICE
 from timesink.model.trace import Trace
 from timesink.model.units import join_names
 from timesink.output.names import told_apart
+from timesink.patterns import regex
 from timesink.runtime.engine import Engine, engine_of
 from timesink.sources.ab_folder import is_ab, read_ab
 
@@ -509,7 +510,7 @@ def _pids(pid: str | int | None) -> tuple[str | None, str | None]:
 # -- of one device --------------------------------------------------------------------------------
 
 _HOST_NAMES = ("host", "cpu")
-_VIRTUAL = re.compile(r" \(virtual\)$", re.IGNORECASE)
+_VIRTUAL = regex(r" \(virtual\)$", re.IGNORECASE)
 
 
 def only_device(comparison: Comparison, device: str) -> Comparison:

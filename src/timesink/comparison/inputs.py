@@ -16,6 +16,7 @@ from timesink.formats.read_options import Progress
 from timesink.formats.stored_names import is_folder
 from timesink.model.trace import Trace
 from timesink.model.units import count_noun
+from timesink.patterns import regex
 from timesink.sources.ab_folder import refuse_ab
 from timesink.sources.discovery import find_recordings, recordings_in
 from timesink.sources.places import display_place, folders_below, place_of
@@ -35,12 +36,12 @@ CASE_SIDES = (("normal_perf_data", "abnormal_perf_data"), ("normal", "abnormal")
 SUFFIXES = ("_prefill", "_decode", "_layer")
 """How the names of behaviour tables say which cycles they hold."""
 
-_ENDING = re.compile(
+_ENDING = regex(
     r"\.(?:gz|zip|json|sqlite|csv|parquet|pt\.trace|trace|perf_data|behaviour)$", re.IGNORECASE
 )
-_TIMESTAMP = re.compile(r"(?<=[^.])\.\d{9,}$")
+_TIMESTAMP = regex(r"(?<=[^.])\.\d{9,}$")
 """When a profiler began to write; another run has another."""
-_TABLE_WORD = re.compile(r"[_.-](?:perf_data|behaviour)$", re.IGNORECASE)
+_TABLE_WORD = regex(r"[_.-](?:perf_data|behaviour)$", re.IGNORECASE)
 LEFT_OUT = "left out: "
 """How notes begin that say why something is not compared ..."""
 UNPAIRED = "without a partner on the other side, and not compared"

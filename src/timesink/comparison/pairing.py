@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
@@ -18,6 +17,7 @@ from timesink.comparison.thresholds import PairingLimits
 from timesink.errors import NotFoundError, UsageError
 from timesink.model.units import join_names, natural
 from timesink.output.names import told_apart
+from timesink.patterns import regex
 from timesink.recorder.processes import safe_text
 
 CYCLE_TYPES = ("prefill", "decode", "layer", "generic")
@@ -225,7 +225,7 @@ VERSUS = " vs "
 """What stands between the names of two runs."""
 VERSION = "_v"
 """What tells a second file, or role, of the same name apart: `run_v2`."""
-_UNSAFE = re.compile(r"[^A-Za-z0-9_.-]")
+_UNSAFE = regex(r"[^A-Za-z0-9_.-]")
 
 
 def case_identifier(case: Path, first: Path) -> str:

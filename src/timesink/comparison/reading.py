@@ -23,7 +23,7 @@ from timesink.comparison.results import CycleUnit, Failure, Process, Run
 from timesink.errors import NotFoundError, TimesinkError, UnreadableError, UsageError
 from timesink.formats.behaviour import mend_table
 from timesink.formats.counters import read_counters
-from timesink.formats.readers import read_trace
+from timesink.formats.source_file import read_trace
 from timesink.model.fitness import Fitness, Reason
 from timesink.model.health import behaviour_notes
 from timesink.model.recorded_run import RecordedRun, recorded_run

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
@@ -13,8 +12,9 @@ from timesink.analyses.snapshot.blocks import blocks_at_peak, snapshot_peaks
 from timesink.analyses.snapshot.tables import failed_allocations, reserved_memory
 from timesink.comparison.thresholds import SnapshotChangeLimits
 from timesink.model.trace import SNAPSHOT, Trace
+from timesink.patterns import regex
 
-_LINE = re.compile(r"\((\d+)\)(?=: )|(?<=\.py):(\d+)")
+_LINE = regex(r"\((\d+)\)(?=: )|(?<=\.py):(\d+)")
 """Numbers of lines: they move with every edit above them."""
 GROUPS = ("category", "module", "place")
 """By what live memory is compared."""

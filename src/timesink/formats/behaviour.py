@@ -35,6 +35,7 @@ from timesink.model.trace import Metadata, Trace
 from timesink.model.units import count_noun, published_unit
 from timesink.model.vendors import NO_ACCELERATOR, recognise_vendor
 from timesink.output.json import in_csv
+from timesink.patterns import regex
 
 CSV_COLUMNS = {
     row["file"]: row["model"] for row in csv_rows(Path(__file__).with_name("behaviour_columns.csv"))
@@ -231,7 +232,7 @@ _OF_NO_OTHER = frozenset(
 """Columns that no other table has."""
 _MAX_MISSING = 2
 """Without more of the columns it needs, a Parquet file is no behaviour table at all."""
-_TYPE_IN_NAME = re.compile(r"_(prefill|decode)(?=[_.]|$)", re.IGNORECASE)
+_TYPE_IN_NAME = regex(r"_(prefill|decode)(?=[_.]|$)", re.IGNORECASE)
 _EARLIEST_UNIX_NS = 10**18
 """September 2001: smaller times count from somewhere else."""
 

@@ -34,6 +34,7 @@ from timesink.model.compiled_code import (
     plain_function,
 )
 from timesink.model.graph_facts import CaptureFailure
+from timesink.patterns import regex
 
 SCHEMA = "timesink/compiled-code/1"
 ENDING = ".compiled.json"
@@ -148,14 +149,14 @@ def read_compiled(path: Path) -> CompiledCode:
 
 # -- generated code --------------------------------------------------------------------------------
 
-_DEFINITION = re.compile(r"^(\w+) = async_compile\.\w+\([^\n]*?r?'''", re.MULTILINE)
+_DEFINITION = regex(r"^(\w+) = async_compile\.\w+\([^\n]*?r?'''", re.MULTILINE)
 _LONGEST_NUMBER = 10
 _QUOTES = "'''"
-_HANDLES = re.compile(r"\[Provenance debug handles\] ([^\n]+)")
-_HANDLE = re.compile(r"[\w.]+:\d+")
-_KERNEL_PATH = re.compile(r"^# kernel path: (\S+)", re.MULTILINE)
-_BACKWARD = re.compile(r"AOT ID: \['\w*backward'\]")
-_ORIGINAL = re.compile(r"Original ATen: \[([^\]\n]*)\]")
+_HANDLES = regex(r"\[Provenance debug handles\] ([^\n]+)")
+_HANDLE = regex(r"[\w.]+:\d+")
+_KERNEL_PATH = regex(r"^# kernel path: (\S+)", re.MULTILINE)
+_BACKWARD = regex(r"AOT ID: \['\w*backward'\]")
+_ORIGINAL = regex(r"Original ATen: \[([^\]\n]*)\]")
 
 
 def generated_kernels(code: str) -> Iterator[CompiledKernel]:
@@ -268,9 +269,9 @@ def _use_of(row: _KernelRow) -> KernelUse:
     )
 
 
-_FRAME = re.compile(r'File "([^"\n]+)", line (\d+), in ([^\n]+)(?:\n\s*([^\n]*))?')
-_PACKAGES = re.compile(r"^.*/(?:site|dist)-packages/")
-_MODULE_STEP = re.compile(r"\.?_modules\['([^']+)'\]|\['([^']+)'\]|\[(\d+)\]|\.([\w]+)")
+_FRAME = regex(r'File "([^"\n]+)", line (\d+), in ([^\n]+)(?:\n\s*([^\n]*))?')
+_PACKAGES = regex(r"^.*/(?:site|dist)-packages/")
+_MODULE_STEP = regex(r"\.?_modules\['([^']+)'\]|\['([^']+)'\]|\[(\d+)\]|\.([\w]+)")
 
 
 def short_place(file: str, line: int | str) -> str:
@@ -311,10 +312,10 @@ def _module_of(text: str) -> tuple[str, str]:
 
 # -- breaks and compilations -----------------------------------------------------------------------
 
-_BROKEN_AT = re.compile(r"in user code at (.+):(\d+)$", re.MULTILINE)
+_BROKEN_AT = regex(r"in user code at (.+):(\d+)$", re.MULTILINE)
 _REASON = "Graph Break Reason: "
-_EXPLAINED = re.compile(r"^(.*)\n  Explanation: ", re.MULTILINE)
-_BREAK_HINT = re.compile(r"^  Hint: (.*)$", re.MULTILINE)
+_EXPLAINED = regex(r"^(.*)\n  Explanation: ", re.MULTILINE)
+_BREAK_HINT = regex(r"^  Hint: (.*)$", re.MULTILINE)
 _SKIPPED = "cannot properly resume"
 
 
@@ -353,8 +354,8 @@ def merged_breaks(breaks: Iterable[GraphBreak]) -> list[GraphBreak]:
     return list(merged.values())
 
 
-_NUMBER = re.compile(r"^\d+/\d+(?:_\d+)?: ")
-_ASIDE = re.compile(r"\s{2,}#.*$")
+_NUMBER = regex(r"^\d+/\d+(?:_\d+)?: ")
+_ASIDE = regex(r"\s{2,}#.*$")
 
 
 def _compilation_of(row: _CompilationRow) -> Compilation:
@@ -371,9 +372,7 @@ def _compilation_of(row: _CompilationRow) -> Compilation:
     )
 
 
-_SKIP = re.compile(
-    r"^skipping cudagraphs? (?:due to )?|\s*\(\d+ instances?\)\.?|\s*Found from\s*:?"
-)
+_SKIP = regex(r"^skipping cudagraphs? (?:due to )?|\s*\(\d+ instances?\)\.?|\s*Found from\s*:?")
 
 
 def _skip_of(text: str, times: int) -> CaptureFailure:

@@ -21,9 +21,10 @@ from timesink.model.health import HealthEntry
 from timesink.model.schema import COUNTERS, HOST_DEVICE
 from timesink.model.trace import Metadata, Trace
 from timesink.model.vendors import NO_ACCELERATOR
+from timesink.patterns import regex
 
 _OF_PROCESS = r"^(process_\w+?)_(\d+)$"
-_LANE = re.compile(r"^CAT_([A-Z]+)(?:_(\d+))?", re.IGNORECASE)
+_LANE = regex(r"^CAT_([A-Z]+)(?:_(\d+))?", re.IGNORECASE)
 HOST_OF_PROCESS = r"^(.+)\(\d+\)$"
 """Processes written as `host(1234)`."""
 _ACCELERATOR_LANE = "XPU"
@@ -60,7 +61,7 @@ def device_of_lane(lane: str) -> str:
 
 COLUMNS = ("timestamp_us", "counter", "device", "value")
 
-_LOCATION = re.compile(r"^loc\d+$")
+_LOCATION = regex(r"^loc\d+$")
 _LAST_NUMBER = r"(\d+)\D*$"
 
 

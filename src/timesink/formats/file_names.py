@@ -7,29 +7,30 @@ import re
 import msgspec
 
 from timesink.model.vendors import DEVICE_WORDS
+from timesink.patterns import regex
 
-_WORKER_NAME = re.compile(r"^(?P<worker>.*?)(?:\.(?P<span>\d+))?\.pt\.trace\.json(?:\.gz|\.zip)?$")
-_PROFILER_NAME = re.compile(r"\.pt\.trace\.json(?:\.gz|\.zip)?$", re.IGNORECASE)
-_RANK_IN_HEAD = re.compile(rb'"distributedInfo"\s*:\s*\{[^{}]*?"rank"\s*:\s*"?(\d{1,6})(?!\d)')
-_TABLE_NAME = re.compile(
+_WORKER_NAME = regex(r"^(?P<worker>.*?)(?:\.(?P<span>\d+))?\.pt\.trace\.json(?:\.gz|\.zip)?$")
+_PROFILER_NAME = regex(r"\.pt\.trace\.json(?:\.gz|\.zip)?$", re.IGNORECASE)
+_RANK_IN_HEAD = regex(rb'"distributedInfo"\s*:\s*\{[^{}]*?"rank"\s*:\s*"?(\d{1,6})(?!\d)')
+_TABLE_NAME = regex(
     r"(?:_perf_data\.csv(?:\.gz)?|behaviour.*\.(?:csv|csv\.gz|parquet))$", re.IGNORECASE
 )
 # A number of more than six digits is no rank: it is a date, a time or a process.
-_RANK = re.compile(
+_RANK = regex(
     r"(?:^|(?<=[^a-z]))(?:(?P<part>[dtpce]p|local|node|group)[-_. ]?)?rank"
     r"[-_. =]?(?P<rank>[0-9]{1,6})(?![0-9])",
     re.IGNORECASE,
 )
-_RANK_OF_ALL = re.compile(r"(?<![0-9.])([0-9]{1,6})[-_]of[-_]([0-9]{1,6})(?![0-9])", re.IGNORECASE)
-_TENSOR_RANK = re.compile(r"(?<![A-Za-z])TP-([0-9]{1,6})(?![0-9])")
-_OTHER_PARTS = re.compile(r"(?<![A-Za-z])[DPEC]P-[0-9]")
-_HOST_AND_PROCESS = re.compile(r"^(?P<host>[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?)_[0-9]{1,10}")
-_NO_HOSTS = re.compile(
+_RANK_OF_ALL = regex(r"(?<![0-9.])([0-9]{1,6})[-_]of[-_]([0-9]{1,6})(?![0-9])", re.IGNORECASE)
+_TENSOR_RANK = regex(r"(?<![A-Za-z])TP-([0-9]{1,6})(?![0-9])")
+_OTHER_PARTS = regex(r"(?<![A-Za-z])[DPEC]P-[0-9]")
+_HOST_AND_PROCESS = regex(r"^(?P<host>[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?)_[0-9]{1,10}")
+_NO_HOSTS = regex(
     rf"^(?:worker|rank|{DEVICE_WORDS}|device|node|host|process|proc|pid|task|train(?:er)?|trace|profile[rd]?"
     r"|run|job|exp(?:eriment)?|step|iter(?:ation)?|epoch|test|eval|val|model|local|global|localhost(?:\..*)?)s?[0-9]*$",
     re.IGNORECASE,
 )
-_ENDING = re.compile(
+_ENDING = regex(
     r"\.(?:gz|zip|json|sqlite|csv|parquet|trace|pt|nsys-rep|pftrace|perfetto-trace|xplane|pb|db)$",
     re.IGNORECASE,
 )
@@ -110,18 +111,18 @@ def is_named_as_table(name: str) -> bool:
 
 _HOSTS = "host|hostname|node|machine|server|pod|instance"
 _RANKS = f"rank|worker|device|{DEVICE_WORDS}|process|proc|task|replica|trainer|actor"
-_ROLE = re.compile(
+_ROLE = regex(
     rf"^(?:(?P<host>{_HOSTS})|(?:global|world|local)?[-_. ]?(?:{_RANKS}))[-_. ]?[0-9]{{1,6}}$",
     re.IGNORECASE,
 )
-_RANK_AT_END = re.compile(r"(?:^|[^a-z])rank[-_. ]?([0-9]{1,6})$", re.IGNORECASE)
-_RUN = re.compile(
+_RANK_AT_END = regex(r"(?:^|[^a-z])rank[-_. ]?([0-9]{1,6})$", re.IGNORECASE)
+_RUN = regex(
     r"(?:^|[^a-z])(?:step|iter|iteration|epoch|run|exp|experiment|trial|version|ver|v|job|attempt"
     r"|case|test|seed|ckpt|checkpoint|span|window|bs|batch|profile|trace|config|cfg|sweep)s?"
     r"[-_. ]?[0-9]",
     re.IGNORECASE,
 )
-_NUMBER = re.compile(r"[0-9]+")
+_NUMBER = regex(r"[0-9]+")
 _LONGEST_NUMBER = 6
 """Digits of a number that may be a rank; longer ones are dates and times."""
 

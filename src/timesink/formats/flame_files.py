@@ -17,6 +17,7 @@ import msgspec
 
 from timesink.errors import UsageError
 from timesink.formats.written_files import written_aside
+from timesink.patterns import regex
 from timesink.version import __version__
 
 COLLAPSED, SPEEDSCOPE, PPROF = "collapsed", "speedscope", "pprof"
@@ -25,7 +26,7 @@ ENDINGS = {COLLAPSED: ".txt", SPEEDSCOPE: ".speedscope.json", PPROF: ".pb.gz"}
 
 Stack: TypeAlias = tuple[str, ...]
 Weights: TypeAlias = Mapping[Stack, int]
-_FRAME = re.compile(r"^(?P<file>.+)\((?P<line>\d+)\): (?P<name>.+)$", re.DOTALL)
+_FRAME = regex(r"^(?P<file>.+)\((?P<line>\d+)\): (?P<name>.+)$", re.DOTALL)
 _SCHEMA = "https://www.speedscope.app/file-format-schema.json"
 
 

@@ -18,10 +18,11 @@ from timesink.formats.source_file import SourceFile
 from timesink.model.health import HealthEntry
 from timesink.model.trace import Metadata, Trace
 from timesink.model.vendors import NVIDIA
+from timesink.patterns import regex
 
 NAME = "kernel-table"
 
-_HEADER = re.compile(rb"^(?:\xef\xbb\xbf)?\s*Kernel +Latency +Tensor +DRAM *\r?$", re.MULTILINE)
+_HEADER = regex(rb"^(?:\xef\xbb\xbf)?\s*Kernel +Latency +Tensor +DRAM *\r?$", re.MULTILINE)
 _FRACTION = r"(\d+(?:\.\d*)?|\.\d+|n/a|nan|-)"
 _ROW = rf"(?i)^(.*?) *\| *(\d+|n/a|nan|-) +{_FRACTION} +{_FRACTION}\s*$"
 _HEADER_LINE = r"^\s*Kernel +Latency +Tensor +DRAM\s*$"

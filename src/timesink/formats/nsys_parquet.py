@@ -5,8 +5,9 @@ Any of the files stands for all of the folder; a folder is given by the one with
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
+
+from timesink.patterns import regex
 
 if TYPE_CHECKING:
     from timesink.formats.read_options import ReadOptions
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 NAME = "nsys"
 _MAGIC = b"PAR1"
-_TABLE = re.compile(
+_TABLE = regex(
     r"(?:StringIds|CUPTI_ACTIVITY_KIND_\w+|NVTX_EVENTS|TARGET_INFO_\w+|META_DATA_\w+|OSRT_API"
     r"|CUDNN_EVENTS|CUBLAS_EVENTS|GPU_METRICS|PROCESSES|ThreadNames|EXPORT_META_DATA"
     r"|CUDA_GPU_MEMORY_USAGE_EVENTS|PROFILER_OVERHEAD)(?:_V\d+)?\.parquet",

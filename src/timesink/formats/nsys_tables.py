@@ -16,8 +16,9 @@ import polars as pl
 from timesink.errors import UnreadableError
 from timesink.formats.parquet_errors import PARQUET_ERRORS
 from timesink.model.health import HealthEntry
+from timesink.patterns import regex
 
-_VERSIONED = re.compile(r"(?P<name>.+)_V(?P<version>\d{1,4})", re.IGNORECASE)
+_VERSIONED = regex(r"(?P<name>.+)_V(?P<version>\d{1,4})", re.IGNORECASE)
 _ENDING = ".parquet"
 
 

@@ -7,7 +7,6 @@ rows of tracks and timestamps that it names.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any
@@ -17,18 +16,18 @@ import polars as pl
 
 from timesink.errors import UnreadableError
 from timesink.formats.finish import close_spans, finish_trace, lane, list_lanes
+from timesink.formats.operator_ranges import split_operator_ranges
 from timesink.formats.read_options import ReadOptions
 from timesink.formats.source_file import Damage, SourceFile, packing_health
 from timesink.formats.sqlite_file import INTEGER, REAL, TEXT, Database, open_database
 from timesink.model.health import HealthEntry
 from timesink.model.trace import Device, Metadata, Trace
 from timesink.model.vendors import AMD
+from timesink.patterns import regex
 
 NAME = "rocpd"
 _SQLITE_MAGIC = b"SQLite format 3\0"
-_TABLE = re.compile(
-    r"rocpd_(?P<name>[a-z_]+?)(?P<set>_?[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12})?"
-)
+_TABLE = regex(r"rocpd_(?P<name>[a-z_]+?)(?P<set>_?[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12})?")
 """Name of a table, and the number of the set it is of."""
 _OLD_TABLES = frozenset({"rocpd_op", "rocpd_api", "rocpd_string"})
 _EVENTS = {
@@ -363,7 +362,7 @@ def _host_rows(rows: pl.DataFrame, strings: pl.DataFrame) -> pl.DataFrame:
     for pattern, word in reversed(_KINDS):
         kind = pl.when(pl.col("category").str.contains(pattern)).then(pl.lit(word)).otherwise(kind)
     is_mark = (pl.col("start") == pl.col("end")) & pl.col("timestamp").is_not_null()
-    return named.select(
+    calls = named.select(
         "index",
         "start",
         "end",
@@ -376,6 +375,7 @@ def _host_rows(rows: pl.DataFrame, strings: pl.DataFrame) -> pl.DataFrame:
         pid=pl.col("pid").cast(pl.String),
         tid=pl.col("tid").cast(pl.String),
     )
+    return split_operator_ranges(calls)
 
 
 def _on_device(rows: pl.DataFrame) -> dict[str, pl.Expr]:

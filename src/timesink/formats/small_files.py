@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, TypeVar, overload
 
 from timesink.errors import UnreadableError, UsageError, reason_of
+from timesink.patterns import regex
 from timesink.recorder.processes import sayable_values
 
 HAS_MSGSPEC = find_spec("msgspec") is not None
@@ -41,7 +42,7 @@ _BLOCK = 64 * 1024
 _LONGEST_REASON = 160
 Content = TypeVar("Content")
 
-_STRINGS = re.compile(rb'"(?:[^"\\]+|\\.)*"?', re.DOTALL)
+_STRINGS = regex(rb'"(?:[^"\\]+|\\.)*"?', re.DOTALL)
 _BRACKETS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 _NON_BRACKETS = bytes(byte for byte in range(256) if byte not in _BRACKETS)
 

@@ -31,6 +31,7 @@ from timesink.formats.wire import (
 from timesink.model import vendors
 from timesink.model.health import HealthEntry
 from timesink.model.trace import Device, Metadata, Trace
+from timesink.patterns import regex
 
 NAME = "xplane"
 ENDING = ".xplane.pb"
@@ -52,8 +53,8 @@ _VALUE_OF, _DOUBLE, _UNSIGNED, _SIGNED, _TEXT, _BYTES, _REFERENCE, _PACKED_TEXT 
     8,
 )
 
-_DEVICE_PLANE = re.compile(r"^/device:(?P<sort>[A-Z_]+):(?:[A-Z]+:)?(?P<number>\d+)(?P<core> .+)?$")
-_KNOWN_PLANE = re.compile(rb"^(?:/host:|/device:|/virtualdevice:|#Chip|Task Environment|Host CPUs)")
+_DEVICE_PLANE = regex(r"^/device:(?P<sort>[A-Z_]+):(?:[A-Z]+:)?(?P<number>\d+)(?P<core> .+)?$")
+_KNOWN_PLANE = regex(rb"^(?:/host:|/device:|/virtualdevice:|#Chip|Task Environment|Host CPUs)")
 _UNIX_SINCE_1973_NS = 10**17
 _REPLACEMENT = "\ufffd".encode()
 _MAX_TEXT = 1 << 24
@@ -75,7 +76,7 @@ _RARE = (
     *("nvtx_range", "is_eager", "batch_size_after_padding", "bytes_transferred"),
 )
 """Values of events that only some have: `event_args`."""
-_INTERNAL = re.compile(
+_INTERNAL = regex(
     r"_.*|Hlo Proto|context_id|scope_range_id|occupancy_.*|device_id|fragmentation|bytes_available"
     r"|requested_bytes|peak_bytes_in_use|data_type|id|region_type|device_(?:offset|duration)_ps|symbol_id|queue(?:_id)?"
     r"|memory_access_breakdown|dcn_collective_info|self_duration_ps|min_duration_ps|group_id|core_type"
@@ -83,29 +84,29 @@ _INTERNAL = re.compile(
 )
 """Values of events that mean something to their profiler alone, or repeat what columns say."""
 
-_MARKS = re.compile(
+_MARKS = regex(
     r"Steps|Sparse Core Steps|XLA Modules|Sparse Core Modules|Framework .*|Source code"
     r"|Launch Stats|XLA TraceMe"
 )
 """Lines of a device whose events say what runs, beside those that are the work itself."""
 _STEPS = ("Steps", "Sparse Core Steps")
 _COUNTERS = "_counters_"
-_ENCLOSING = re.compile(r"(?:while|conditional|call)[.\d]*")
+_ENCLOSING = regex(r"(?:while|conditional|call)[.\d]*")
 """Operators that only hold others: their time is that of what they hold."""
-_COLLECTIVE = re.compile(
+_COLLECTIVE = regex(
     r"all-?reduce|all-?gather|reduce-?scatter|(?:ragged-)?all-?to-?all"
     r"|collective-?(?:permute|broadcast)|(?:send|recv)(?:-done)?(?:[.\d]*)$|megacore",
     re.IGNORECASE,
 )
-_COPY = re.compile(r"copy-(?:start|done)|async-copy|memcpy|transfer|infeed|outfeed", re.IGNORECASE)
-_SET = re.compile(r"memset", re.IGNORECASE)
-_WAIT = re.compile(r"dependency-wait|barrier|semaphore|(?:tensor|sparse) core sync", re.IGNORECASE)
-_DETAIL = re.compile(r"(\w+):(\S+)")
+_COPY = regex(r"copy-(?:start|done)|async-copy|memcpy|transfer|infeed|outfeed", re.IGNORECASE)
+_SET = regex(r"memset", re.IGNORECASE)
+_WAIT = regex(r"dependency-wait|barrier|semaphore|(?:tensor|sparse) core sync", re.IGNORECASE)
+_DETAIL = regex(r"(\w+):(\S+)")
 _DIRECTIONS = {"H2D": "HtoD", "D2H": "DtoH", "D2D": "DtoD", "H2H": "HtoH", "P2P": "PtoP"}
-_DRIVER_CALL = re.compile(r"[a-z]{2}[A-Z]")
+_DRIVER_CALL = regex(r"[a-z]{2}[A-Z]")
 """Drivers have prefixes of two letters, runtimes longer ones."""
-_PYTHON_CALL = re.compile(r"\$(?P<file>.+):(?P<line>\d+) (?P<function>.+)")
-_ALLOCATOR = re.compile(r"(?P<sort>[A-Z]{3})_(?P<number>\d+)")
+_PYTHON_CALL = regex(r"\$(?P<file>.+):(?P<line>\d+) (?P<function>.+)")
+_ALLOCATOR = regex(r"(?P<sort>[A-Z]{3})_(?P<number>\d+)")
 _CPU, _CUDA = 0, 1  # c10::DeviceType
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from timesink.model.graph_facts import CaptureFailure
+from timesink.patterns import regex
 
 RESUMED = "torch_dynamo_resume_in_"
 """How the compiler calls the rest of a function after a graph break."""
-_RESUMED = re.compile(rf"^{RESUMED}(\w+?)_at_\d+$")
+_RESUMED = regex(rf"^{RESUMED}(\w+?)_at_\d+$")
 
 
 def plain_function(name: str) -> str:

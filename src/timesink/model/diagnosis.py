@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import msgspec
-import polars as pl
 
 from timesink.model.findings import Anomaly, Cause, Evidence, Interval, Symptom
+
+if TYPE_CHECKING:
+    import polars as pl
 
 SIDES = ("base", "new")
 """What two runs are called that are compared."""
@@ -167,6 +170,12 @@ class CycleKinds:
     """Operators and ranges per cycle."""
 
 
+def _no_calls() -> pl.DataFrame:
+    import polars as pl  # noqa: PLC0415 - start-up time: reading starts before it is loaded
+
+    return pl.DataFrame()
+
+
 class ProgramChange(msgspec.Struct, frozen=True, eq=False):
     """Whether two programs do the same: exact, where calls were recorded on both sides."""
 
@@ -189,7 +198,7 @@ class ProgramChange(msgspec.Struct, frozen=True, eq=False):
     a slower device does not."""
     choices: tuple[ProgramEdit, ...] = ()
     """Other kernels below equal calls, where these are all that differs and take as long."""
-    calls: pl.DataFrame = msgspec.field(default_factory=pl.DataFrame)
+    calls: pl.DataFrame = msgspec.field(default_factory=_no_calls)
     """Calls of both programs as one tree, rows of `compare.program.edits.CALL_TREE`."""
 
     @property

@@ -15,7 +15,6 @@ Conventions that hold for every table:
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from functools import cache
 from pathlib import Path
@@ -25,6 +24,7 @@ import msgspec
 import polars as pl
 
 from timesink.model.data_files import csv_rows
+from timesink.patterns import regex
 
 if TYPE_CHECKING:
     from polars._typing import PolarsDataType
@@ -136,7 +136,7 @@ HOST, DEVICE, MEMORY = TABLES["host"], TABLES["device"], TABLES["memory"]
 COUNTERS, STEPS, BEHAVIOUR = TABLES["counters"], TABLES["steps"], TABLES["behaviour"]
 KERNEL_CALLS, KERNEL_METRICS = TABLES["kernel_calls"], TABLES["kernel_metrics"]
 
-_ON_HOST = re.compile(r"^(?P<host>.+)\((?P<pid>\d+)\)$")
+_ON_HOST = regex(r"^(?P<host>.+)\((?P<pid>\d+)\)$")
 
 
 def host_and_pid(process: str) -> tuple[str | None, str]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 
 from timesink.model.data_files import csv_rows
+from timesink.patterns import regex
 
 _TIME_UNITS = ("ns", "us", "ms", "s")
 _SIZE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
@@ -174,7 +174,7 @@ def _rate_units(things: str) -> list[str]:
     return [f"{prefix}{things}/s" for prefix in ("", *"kMGTP")]
 
 
-_AMOUNT = re.compile(r"(.*\d) (\D.*)")
+_AMOUNT = regex(r"(.*\d) (\D.*)")
 _TWICE = 2.0
 _VERY_MANY = 1e15
 _CERTAIN_P = 0.001
@@ -343,7 +343,7 @@ def per_cycle(calls: float) -> str:
     return f"{calls:.3g}" if calls < 100 else count(round(calls))
 
 
-_NUMBERS = re.compile(r"(\d+)")
+_NUMBERS = regex(r"(\d+)")
 
 
 def natural(text: str) -> list[tuple[int, str]]:
@@ -373,7 +373,7 @@ _SCALES = {
 }
 """Units of one quantity, and how many of its base unit each is."""
 _BASES = {unit: (base, scale) for base, units in _SCALES.items() for unit, scale in units.items()}
-_FACTOR = re.compile(r"([0-9.eE+-]+) (.+)")
+_FACTOR = regex(r"([0-9.eE+-]+) (.+)")
 _SHARES = ("usage", "rate", "util", "occupancy")
 """Counters with one of these in the name are published as recorded: divided by 100, times 100."""
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from timesink.model.data_files import toml_tables
+from timesink.patterns import regex
 
 _NEVER = r"(?!)"
 
@@ -199,12 +200,12 @@ TORCH_DEVICE_WORDS = {
 }
 """What users call the types of devices PyTorch numbers."""
 _LABELS = tuple(dict.fromkeys((*DEVICE_WORD_OF.values(), *_COMMON["device_words"])))
-DEVICE_LABEL = re.compile(rf"^({'|'.join((*_LABELS, *NVIDIA.other_words)).upper()})\s*(\d+)\b")
+DEVICE_LABEL = regex(rf"^({'|'.join((*_LABELS, *NVIDIA.other_words)).upper()})\s*(\d+)\b")
 """Sort and number of a device in the label of a process, e.g. `GPU 3`."""
 DEVICE_WORDS = "|".join((*map(str.lower, _LABELS), *every("other_words")))
 """A pattern: words for a device, in small letters."""
 _VERSION_KEYS = "|".join((*every("version_keys"), "torch", "pytorch", "driver", "runtime"))
-VERSION_KEY = re.compile(rf"^(?:{_VERSION_KEYS}).*version$", re.IGNORECASE)
+VERSION_KEY = regex(rf"^(?:{_VERSION_KEYS}).*version$", re.IGNORECASE)
 """Top-level keys of traces that hold versions."""
 CALL_PREFIXES = "|".join((*every("call_prefixes"), *_COMMON["call_prefixes"]))
 """A pattern: how calls of runtimes and drivers begin."""
@@ -213,17 +214,17 @@ COLLECTIVES = "|".join(every("collectives"))
 COLLECTIVE_CALLS = "|".join((*every("collectives"), *_COMMON["collectives"]))
 """A pattern: the same and those of no one maker, as calls begin with them."""
 
-_COLLECTIVE_CALL = re.compile(rf"^(?:(?:{COLLECTIVE_CALLS}):|record_param_comms)")
-_COLLECTIVE_KERNEL = re.compile(
+_COLLECTIVE_CALL = regex(rf"^(?:(?:{COLLECTIVE_CALLS}):|record_param_comms)")
+_COLLECTIVE_KERNEL = regex(
     "|".join((COLLECTIVES, *every("collective_kernels"), _COLLECTIVE_KERNELS)), re.IGNORECASE
 )
 _LIBRARY_OF = {
     word.strip("_"): row.collectives[0] for row in VENDORS for word in row.collective_kernels
 }
-_LIBRARY = re.compile("|".join((COLLECTIVES, *_LIBRARY_OF)), re.IGNORECASE)
-_ALLOCATING = re.compile(f"(?:^|@)(?:{any_of('allocator_calls')})$")
-_WAITING = re.compile(f"{_WAITING_CALLS}|{any_of('waiting_calls')}")
-_WAITING_WORK = re.compile(
+_LIBRARY = regex("|".join((COLLECTIVES, *_LIBRARY_OF)), re.IGNORECASE)
+_ALLOCATING = regex(f"(?:^|@)(?:{any_of('allocator_calls')})$")
+_WAITING = regex(f"{_WAITING_CALLS}|{any_of('waiting_calls')}")
+_WAITING_WORK = regex(
     rf"(?=.*(?:event|wait|notif|fence|barrier|sync))(?:{CALL_PREFIXES}|{DEVICE_WORDS})?[\W_]*"
     rf"(?:(?:{_WAITING_WORDS})[\W_]*)+(?:dtype_\w+)?\d*",
     re.IGNORECASE,
@@ -273,7 +274,7 @@ def is_gpu(label: str) -> bool:
     return match is None or match[1] in {NVIDIA.device_word, *map(str.upper, NVIDIA.other_words)}
 
 
-_GRAPHS = re.compile(rf"(?:, )?{NVIDIA.graphs}(?: for fixed shapes)?(, (?=larger))?")
+_GRAPHS = regex(rf"(?:, | or )?{NVIDIA.graphs}(?: for fixed shapes)?(, (?=larger))?")
 
 
 LIBRARIES_WITH_WORKSPACES = r"get(?:Current)?CUDABlas|cublas(?:Lt)?|cudnn|miopen|hipblas|nccl"
@@ -284,6 +285,8 @@ def in_words_of(vendor: str, advice: str) -> str:
     """Advice in the words of a maker, without what it does not have."""
     row = next((vendor_row for vendor_row in VENDORS if vendor_row.name == vendor), None)
     if row is None or not row.graphs:
+        # Where nothing else is named, something has to be.
+        advice = advice.replace(f"with {NVIDIA.graphs}", "with captured graphs")
         advice = _GRAPHS.sub(r"\1", advice)
     else:
         advice = advice.replace(NVIDIA.graphs, row.graphs)
@@ -355,7 +358,7 @@ def waits_for_device(name: str) -> bool:
     return _WAITING.search(name) is not None
 
 
-_WAITING_FOR_ALL = re.compile(r"(?:Device|Ctx)_?Sync(?:hronize)?|SyncDevice|SynchronizeDevice")
+_WAITING_FOR_ALL = regex(r"(?:Device|Ctx)_?Sync(?:hronize)?|SyncDevice|SynchronizeDevice")
 
 
 def waits_for_all_streams(name: str) -> bool:
@@ -367,7 +370,7 @@ def waits_for_all_streams(name: str) -> bool:
     return _WAITING_FOR_ALL.search(name) is not None
 
 
-_ORDERING = re.compile("StreamWait(?:Event|Value)|QueueWaitNotifier|WaitOnEvents")
+_ORDERING = regex("StreamWait(?:Event|Value)|QueueWaitNotifier|WaitOnEvents")
 
 
 def orders_streams(name: str) -> bool:
@@ -379,7 +382,7 @@ def orders_streams(name: str) -> bool:
     return _ORDERING.search(name) is not None
 
 
-_RECORDING_EVENT = re.compile("EventRecord|RecordEvent")
+_RECORDING_EVENT = regex("EventRecord|RecordEvent")
 
 
 def is_stream_order(name: str) -> bool:
@@ -391,7 +394,7 @@ def is_stream_order(name: str) -> bool:
     return orders_streams(name) or _RECORDING_EVENT.search(name) is not None
 
 
-_LAUNCHING = re.compile("launch|memcpy|memset|enqueue|submit|copy", re.IGNORECASE)
+_LAUNCHING = regex("launch|memcpy|memset|enqueue|submit|copy", re.IGNORECASE)
 
 
 def launches_work(name: str) -> bool:
@@ -413,7 +416,7 @@ def is_allocator_call(name: str) -> bool:
     return _ALLOCATING.search(name) is not None
 
 
-_KERNEL_LAUNCH = re.compile(r"(?:Launch|Invoke)(?:Cooperative)?Kernel|GraphLaunch|KernelLaunch")
+_KERNEL_LAUNCH = regex(r"(?:Launch|Invoke)(?:Cooperative)?Kernel|GraphLaunch|KernelLaunch")
 
 
 def launches_kernels(name: str) -> bool:
@@ -427,7 +430,7 @@ def launches_kernels(name: str) -> bool:
     return _KERNEL_LAUNCH.search(name) is not None
 
 
-_WAITING_FOR_ALL = re.compile(r"(?:Device|Ctx)_?Synchronize|SyncDevice|SynchronizeDevice")
+_WAITING_FOR_ALL = regex(r"(?:Device|Ctx)_?Synchronize|SyncDevice|SynchronizeDevice")
 
 
 def waits_for_all(name: str) -> bool:

@@ -15,6 +15,7 @@ from timesink.output import blocks
 from timesink.output.json import in_script, to_json
 from timesink.output.names import cut_middle, in_html
 from timesink.output.numbers import first_nodes, words_at
+from timesink.patterns import regex
 
 STATIC = Path(__file__).parent / "static"
 """Where the build of `web/` puts what shows reports."""
@@ -29,7 +30,7 @@ _POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "img-src data:; font-src data:; base-uri 'none'; form-action 'none'"
 )
-_SCRIPT_ENDS = re.compile("<(/script|!--)", re.IGNORECASE)
+_SCRIPT_ENDS = regex("<(/script|!--)", re.IGNORECASE)
 """What a browser takes for the end of a script, or for a comment, though it stands in quotes."""
 _PAGE = """<!doctype html>
 <html lang="en">

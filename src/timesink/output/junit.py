@@ -6,14 +6,14 @@ know; GitLab, GitHub actions, Azure and Bamboo read a part of these.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from xml.etree import ElementTree as ET
 
 from timesink.model.findings import GateCheck
+from timesink.patterns import regex
 
-_FORBIDDEN = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_FORBIDDEN = regex(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 cannot hold, not even written as a number."""
 _SUITE = "timesink compare"
 _TYPES = {"cycle time": "regression"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Any, TypeAlias
@@ -13,17 +12,18 @@ from timesink.output import blocks, tables
 from timesink.output.blocks import Document, Section
 from timesink.output.names import cut_middle, in_line
 from timesink.output.numbers import cost_of
+from timesink.patterns import regex
 
 Words: TypeAlias = Callable[[str], str]
 """What makes a sentence harmless."""
 
 _LONGEST_SENTENCE, _LONGEST_CELL = 600, 80
-_CODE = re.compile(r"((?<!`)`(?!`)[^`]+(?<!`)`(?!`))")
-_WIDE = re.compile(" {2,}")
+_CODE = regex(r"((?<!`)`(?!`)[^`]+(?<!`)`(?!`))")
+_WIDE = regex(" {2,}")
 """Around commands, where there are no marks to set them off."""
-_REFERS = re.compile(r"(?<!\w)@(?=\w)|#(?=\d)")
+_REFERS = regex(r"(?<!\w)@(?=\w)|#(?=\d)")
 """What a forge takes for a person to call, or for another issue to link."""
-_MARKS = re.compile(r"\*|~|(?<![^\W_])_|_(?![^\W_])")
+_MARKS = regex(r"\*|~|(?<![^\W_])_|_(?![^\W_])")
 """What begins or ends bold, slanted or struck out words: patterns and names hold these as well."""
 
 

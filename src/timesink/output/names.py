@@ -10,26 +10,28 @@ from functools import partial
 from html import escape
 from itertools import count
 
+from timesink.patterns import regex
+
 NO_NAME = "(no name)"
 """In the place of a name that is empty."""
-_TYPES = re.compile(
+_TYPES = regex(
     r"auto|bool|char|const|double|false|float|half|u?int(?:8_t|16_t|32_t|64_t)?|long|short|signed"
     r"|size_t|true|unsigned|void"
 )
 """Template arguments that look like tags and are none."""
-_TAG = re.compile(r"<(?=[/!?]|([A-Za-z][A-Za-z0-9+.-]*)(?:(?=[\s/>]|$)|:(?!:))([^<>]*))")
+_TAG = regex(r"<(?=[/!?]|([A-Za-z][A-Za-z0-9+.-]*)(?:(?=[\s/>]|$)|:(?!:))([^<>]*))")
 """What may be a tag, a comment, or an address that browsers follow."""
-_SPAN = re.compile(r"((?<!`)`(?!`)[^`]+(?<!`)`(?!`))")
+_SPAN = regex(r"((?<!`)`(?!`)[^`]+(?<!`)`(?!`))")
 LONGEST_NAME = 80
 """Characters of a name in a sentence."""
-_LONG_NAME = re.compile(
+_LONG_NAME = regex(
     rf"`([^`]{{{LONGEST_NAME + 1},}})`"
     rf"|(\S{{{2 * LONGEST_NAME},}}|(?<![\w./-])\w{{{LONGEST_NAME + 1},}}(?![\w/-]|\.\w))"
 )
 """Names of this length, and parts of no path; paths only where they are twice as long."""
 _HEAD = 7
 """Characters of the beginning that stay where names are distinguished by what follows."""
-_WORD_START = re.compile(r"[A-Za-z0-9.]+$")
+_WORD_START = regex(r"[A-Za-z0-9.]+$")
 
 
 def printable(value: str) -> str:

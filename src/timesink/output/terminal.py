@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import shutil
 import sys
 import textwrap
@@ -21,6 +20,7 @@ from timesink.output import blocks, tables
 from timesink.output.blocks import Document, Section, Tone
 from timesink.output.names import printable
 from timesink.output.numbers import change_of, change_text, cost_of, number_text
+from timesink.patterns import regex
 
 FILE_WIDTH = 100
 """Characters of a line of text in a file."""
@@ -70,7 +70,7 @@ _SHADES = "·░▒▓█"
 _SHADE_COLOURS = ("dim", "yellow", "yellow", "red", "bold red")
 _WIDEST_SHADE, _MAX_SHADED = 4, 16
 _MAX_NODES = 16
-_TOGETHER = re.compile(
+_TOGETHER = regex(
     r"(?<=\d) (?=%|[mun]?s\b|[kMGT]?B\b|[KMG]iB|MHz|m?W\b|C\b|\d{3}\b)|(?<=→) | (?=→)"
     r"|(?<=[GNXHM][PL]U) (?=\d)|(?<=%) (?=of a core)|(?<=% of) (?=a core)|(?<=% of a) (?=core)"
     r"|(?<=p) (?=[=<])|(?<=p [=<]) "

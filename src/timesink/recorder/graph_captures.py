@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from timesink.patterns import regex
 from timesink.recorder.folder import (
     CAPTURES_NOTED,
     MODULE_MARK,
@@ -31,13 +32,13 @@ MAX_GRAPHS = 4096
 _MARK = struct.Struct("=IIII")
 _SORTS = {0: "kernel", 1: "memcpy", 2: "memset"}
 """Of nodes that do work on a device, as the driver numbers them."""
-_RANGE = re.compile(
+_RANGE = regex(
     r"(?P<name>.*?)(?:, seq = (?P<sequence>\d+))?(?:, op_id = (?P<id>\d+))?"
     r"(?:, sizes = (?P<sizes>\[.*?\]))?(?:, input_op_ids = .*)?",
     re.DOTALL,
 )
-_OPERATOR = re.compile(r"\w+::|\w*Backward\d*$|autograd::|triton_")
-_BACKWARD = re.compile(r"autograd::engine::|\w*Backward\d*$")
+_OPERATOR = regex(r"\w+::|\w*Backward\d*$|autograd::|triton_")
+_BACKWARD = regex(r"autograd::engine::|\w*Backward\d*$")
 _FORWARD_THREAD = 1
 """A capture has one forward pass, whose thread goes by this number."""
 _NOBODY = -1
@@ -170,10 +171,10 @@ _ELEMENTS = {
 }  # fmt: skip
 """Types of elements, as torch and as the profiler call them."""
 _IN_KERNELS = (
-    (re.compile(r"bfloat16|BFloat16|_tst_"), "c10::BFloat16"),
-    (re.compile(r"c10::Half|__half|half_t|_hsh_"), "c10::Half"),
-    (re.compile(r"\bdouble\b"), "double"),
-    (re.compile(r"\bfloat\b|sgemm|_sss_|s884|s1688"), "float"),
+    (regex(r"bfloat16|BFloat16|_tst_"), "c10::BFloat16"),
+    (regex(r"c10::Half|__half|half_t|_hsh_"), "c10::Half"),
+    (regex(r"\bdouble\b"), "double"),
+    (regex(r"\bfloat\b|sgemm|_sss_|s884|s1688"), "float"),
 )
 """Types in names of kernels: the smallest first, as sums are kept in larger ones."""
 _CONVERTS = ("copy", "aten::to", "embedding", "index", "where", "argmax", "cumsum")

@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from timesink.patterns import regex
 from timesink.recorder.counter_probes import (
     HOST,
     SLOW_LANE,
@@ -502,8 +503,8 @@ HOST_SOURCES = (
 
 # The host, as it stands in the description of a run: cores, quotas, processor, memory.
 
-_MODEL = re.compile(r"^(?:model name|Model|cpu model|Processor)\s*:\s*(.+)$", re.MULTILINE)
-_TOTAL = re.compile(r"^MemTotal:\s*(\d+) kB", re.MULTILINE)
+_MODEL = regex(r"^(?:model name|Model|cpu model|Processor)\s*:\s*(.+)$", re.MULTILINE)
+_TOTAL = regex(r"^MemTotal:\s*(\d+) kB", re.MULTILINE)
 
 
 def describe_host(root: Path = Path("/"), pid: int | str = "self") -> dict[str, Any]:

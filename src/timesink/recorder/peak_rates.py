@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from timesink.errors import TimesinkError, UsageError
+from timesink.patterns import regex
 from timesink.recorder.host_counters import describe_host
 
 ARITHMETIC = ("fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8")
@@ -318,7 +319,7 @@ def _describe_device(torch: Any, place: Any) -> dict[str, Any]:
     }
 
 
-_CLOCK = re.compile(r"sclk[^{}]*?\(?(\d+) ?Mhz", re.IGNORECASE)
+_CLOCK = regex(r"sclk[^{}]*?\(?(\d+) ?Mhz", re.IGNORECASE)
 
 
 def _clock(torch: Any, place: Any) -> str:

@@ -17,6 +17,7 @@ from types import FrameType
 from typing import Any
 
 from timesink.errors import CollectError
+from timesink.patterns import regex
 
 _PROC = "/proc"
 
@@ -292,7 +293,7 @@ def check_program(words: Sequence[str], directory: Path = Path()) -> None:
 
 MASK = "***"
 
-_NAMES_A_SECRET = re.compile(
+_NAMES_A_SECRET = regex(
     r"""secret | passw | passphrase | credential | (?:api|access|private|account)[-_.]?key
         | (?:^|[-_.]|auth|access)(?:token|auth|authorization|bearer|signature|sig|pwd)(?:$|[-_.])
         | (?:^|[-_.])(?:pass|pw|creds?|cookies?|jwt|pat|t?otp)(?:$|[-_.])
@@ -303,46 +304,44 @@ _NAMES_A_SECRET = re.compile(
 """A name that holds secret, password, passwd, passphrase or credential, or whose last part ends in
 token, auth, key, pwd or cred, or that is one of some short words; not options such as max-tokens,
 tokenizer, key-size or pin-memory."""
-_SPECIAL_TOKEN = re.compile(
+_SPECIAL_TOKEN = regex(
     r"(?:^|[-_.])(?:eos|pad|bos|unk|sep|cls|mask)[-_]token(?:[-_]id)?$", re.IGNORECASE
 )
 """A word of a vocabulary: `eos_token`, `pad-token-id`."""
-_PLAIN_VALUE = re.compile(r"[\d.:/,+-]*|-.*|[~.]{0,2}[a-z\d_.-]*(?:/[a-z\d_.-]+)+/?", re.DOTALL)
+_PLAIN_VALUE = regex(r"[\d.:/,+-]*|-.*|[~.]{0,2}[a-z\d_.-]*(?:/[a-z\d_.-]+)+/?", re.DOTALL)
 """After `-p`: a port, ports, an address or a number, a name such as `run/name`, or the next option,
 and no password."""
 _PASSWORD_OPTIONS: Mapping[str, re.Pattern[str]] = {
-    "-p": re.compile(r"(?:mysql|mariadb|mongo)[\w-]*|sshpass|rabbitmqadmin|cqlsh|7z[ar]?"),
-    "-P": re.compile(r"sqlcmd|bcp|(?:un)?zip"),
-    "-a": re.compile(r"(?:redis|valkey|keydb)-cli"),
-    "-w": re.compile(r"ldap[a-z]+"),
-    "": re.compile(r"ssh|scp|sftp|rsync"),
+    "-p": regex(r"(?:mysql|mariadb|mongo)[\w-]*|sshpass|rabbitmqadmin|cqlsh|7z[ar]?"),
+    "-P": regex(r"sqlcmd|bcp|(?:un)?zip"),
+    "-a": regex(r"(?:redis|valkey|keydb)-cli"),
+    "-w": regex(r"ldap[a-z]+"),
+    "": regex(r"ssh|scp|sftp|rsync"),
 }
 """What takes a password after a letter, `-p 12345` and `-p12345`; the last have a port there."""
 _ENDS_A_COMMAND = (";", "|", "&")
 
-_LOOKS_LIKE_A_SECRET = re.compile(
+_LOOKS_LIKE_A_SECRET = regex(
     r"""\b(?: (?:hf|gh[a-z]|github_pat|glpat|xox[a-z]|sk|pk|dckr_pat|pypi|npm|nvapi)[-_][\w-]{16,}
         | (?:AKIA|ASIA)[A-Z0-9]{16} | AIza[\w-]{30,} | eyJ[\w-]{8,}\.[\w.-]+ )""",
     re.VERBOSE,
 )
 """Keys that their makers have given a beginning to be known by."""
 
-_PEM = re.compile(r"-----BEGIN [^-]*-----.*?(?:-----END [^-]*-----|\Z)", re.DOTALL)
-_OPTION = re.compile(r"-[A-Za-z]|--[a-z][a-z0-9_.-]*(?:=.*)?", re.DOTALL)
+_PEM = regex(r"-----BEGIN [^-]*-----.*?(?:-----END [^-]*-----|\Z)", re.DOTALL)
+_OPTION = regex(r"-[A-Za-z]|--[a-z][a-z0-9_.-]*(?:=.*)?", re.DOTALL)
 """What follows a secret's name and is no value of it: `--use-auth-token --lr 1`."""
 
 _SCHEMES = ("bearer", "basic", "token")
 """Of a header: what matters comes after them."""
 
-_NAMES_A_USER = re.compile(r"-u|--(?:[\w-]+-)?(?:user(?:name)?|login)")
-_PASSWORD_OF_USER = re.compile(r"^(?P<user>(?:--[\w-]+=)?[^\s:=/]+):(?!//).+", re.DOTALL)
-_USER_OF_URL = re.compile(r"(?<=://)(?:[^\s/@]*:[^\s@]+|[^\s/@]+)(?=@)")
-_HUMPS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_NAMED_VALUE = re.compile(r"""(?<![\w.-])(?P<name>[\w.-]+)["']?\s*[=:]\s*(?!//)""")
-_ASKS = re.compile(
-    r"""(?:^-+(?=[\w.-]+$)|(?<![\w.-])(?=[\w.-]+["']?[=:]["']?$))(?P<name>[\w.-]+)"""
-)
-_PIECE = re.compile(r"""(?:[^\s"']|"[^"]*"|'[^']*'|["'])+""")
+_NAMES_A_USER = regex(r"-u|--(?:[\w-]+-)?(?:user(?:name)?|login)")
+_PASSWORD_OF_USER = regex(r"^(?P<user>(?:--[\w-]+=)?[^\s:=/]+):(?!//).+", re.DOTALL)
+_USER_OF_URL = regex(r"(?<=://)(?:[^\s/@]*:[^\s@]+|[^\s/@]+)(?=@)")
+_HUMPS = regex(r"(?<=[a-z0-9])(?=[A-Z])")
+_NAMED_VALUE = regex(r"""(?<![\w.-])(?P<name>[\w.-]+)["']?\s*[=:]\s*(?!//)""")
+_ASKS = regex(r"""(?:^-+(?=[\w.-]+$)|(?<![\w.-])(?=[\w.-]+["']?[=:]["']?$))(?P<name>[\w.-]+)""")
+_PIECE = regex(r"""(?:[^\s"']|"[^"]*"|'[^']*'|["'])+""")
 """What a shell would take for one word, about."""
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from timesink.errors import reason_of
+from timesink.patterns import regex
 from timesink.recorder.folder import (
     CLOCK_MARK,
     COMPILED_CODE,
@@ -90,13 +91,13 @@ _CHUNK = 4 * 1024**2
 _LEVEL = 4
 """Of packing; higher ones take far longer than they save."""
 
-_BASE = re.compile(rb'"baseTimeNanoseconds":\s*(\d+)')
-_ANNOTATION = re.compile(
+_BASE = regex(rb'"baseTimeNanoseconds":\s*(\d+)')
+_ANNOTATION = regex(
     rb'(?P<head>"cat":\s*"user_annotation",\s*"name":\s*"(?P<name>(?:[^"\\]|\\.)*)",\s*'
     rb'"pid":\s*\d+,\s*"tid":\s*(?P<thread>\d+),\s*"ts":\s*)(?P<start>[\d.]+)'
     rb'(?P<between>,\s*"dur":\s*)(?P<lasts>[\d.]+)'
 )
-_CLOCK_EVENT = re.compile(
+_CLOCK_EVENT = regex(
     rb'\{[^{}]*"name":\s*"' + CLOCK_MARK.encode() + rb'\d+"[^{}]*(?:\{[^{}]*\}[^{}]*)?\},\s*'
 )
 _ENDS_EVENT = b"},\n"

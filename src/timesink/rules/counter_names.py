@@ -15,18 +15,19 @@ from timesink.analyses.kernels.peaks import find_peaks
 from timesink.model.data_files import csv_rows
 from timesink.model.units import quantity, unit_of
 from timesink.model.vendors import DEVICE_WORDS, every
+from timesink.patterns import regex
 from timesink.rules.thresholds import CounterNamesLimits
 
 _DATA = Path(__file__).with_name("resources.csv")
 _MAKERS = rf"(?:{DEVICE_WORDS}|device|accelerator)"
-_DEVICE = re.compile(
+_DEVICE = regex(
     rf"^(?:{'|'.join(every('sampler_prefixes'))})?"
     rf"(?:{'|'.join(every('counter_prefixes'))}|{_MAKERS}_)"
 )
-_OF_A_PROCESS = re.compile(rf"^(process|container)_{_MAKERS}_")
-_PID = re.compile(r"^((?:process|container)_.*?)_(\d+)$")
-_UNIT = re.compile(r"\s*[\[(][^\])]*[\])]$")
-_BETWEEN_WORDS = re.compile(r"[\s.:/-]+")
+_OF_A_PROCESS = regex(rf"^(process|container)_{_MAKERS}_")
+_PID = regex(r"^((?:process|container)_.*?)_(\d+)$")
+_UNIT = regex(r"\s*[\[(][^\])]*[\])]$")
+_BETWEEN_WORDS = regex(r"[\s.:/-]+")
 _WORDS = {
     "traffic": (
         *("rx", "tx", "recv", "receive", "sent", "send", "transmit", "xmit", "read", "writ"),

@@ -31,6 +31,7 @@ from timesink.model.findings import MEDIUM, Evidence, RunFinding
 from timesink.model.health import MAX_TIMES_FULL
 from timesink.model.trace import Device, Trace
 from timesink.model.vendors import NVIDIA, is_allocator_call, waits_for_device
+from timesink.patterns import regex
 from timesink.rules.register import make_finding
 from timesink.rules.steps import Steps, complete_steps, longest_by_name, most_by_name
 from timesink.rules.thresholds import DeviceWorkLimits
@@ -38,11 +39,11 @@ from timesink.rules.thresholds import DeviceWorkLimits
 _MAX_CUT_SHOWN = 4
 FIRST_TENSOR_CORES, FIRST_TF32 = 7, 8
 """NVIDIA devices have tensor cores from compute capability 7.0 on."""
-IMAGE_LAYOUT = re.compile(r"nchw\w*(to|2)\w*nhwc|nhwc\w*(to|2)\w*nchw", re.IGNORECASE)
-_MATRIX_KERNEL = re.compile(
+IMAGE_LAYOUT = regex(r"nchw\w*(to|2)\w*nhwc|nhwc\w*(to|2)\w*nchw", re.IGNORECASE)
+_MATRIX_KERNEL = regex(
     r"gemm|gemv|convol|conv\d|wgrad|dgrad|fprop|winograd|cutlass|scudnn|matmul|_mm", re.IGNORECASE
 )
-_AROUND_IT = re.compile(r"nchw\w*to|nhwc\w*to|tonchw|tonhwc|reduce|im2col|transpose", re.IGNORECASE)
+_AROUND_IT = regex(r"nchw\w*to|nhwc\w*to|tonchw|tonhwc|reduce|im2col|transpose", re.IGNORECASE)
 """Kernels that prepare or finish the product: no tensor core would help them."""
 
 

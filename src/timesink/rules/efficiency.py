@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import glob
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, TypeAlias
@@ -44,6 +44,7 @@ from timesink.model.findings import Evidence, RunFinding, gravest_first
 from timesink.model.fitness import CRITICAL_PATH
 from timesink.model.intervals import Floats, Ints
 from timesink.model.trace import Trace
+from timesink.patterns import regex
 from timesink.rules import device_work
 from timesink.rules.register import catalogue, rules_for
 from timesink.rules.replayed import held_up_by, without_queue_gaps
@@ -52,7 +53,7 @@ from timesink.rules.steps import Steps, complete_steps, longest_by_name
 from timesink.rules.thresholds import EfficiencyLimits
 
 _MAX_SHOWN = 3
-_REARRANGED = re.compile(r"(?<!conv)(?<!conv_)transpose", re.IGNORECASE)
+_REARRANGED = regex(r"(?<!conv)(?<!conv_)transpose", re.IGNORECASE)
 _NARROWER = {"fp64": ("fp32",), "fp32": ("tf32_tensor", "bf16_tensor", "fp16_tensor")}
 """Peaks of narrower numbers for products in wide ones: the first that is higher."""
 _TERA = 1e12
@@ -394,9 +395,19 @@ def proven_findings(trace: Trace, efficiency: Efficiency | None = None) -> tuple
     """
     below_roofs = () if efficiency is None else efficiency_findings(efficiency)
     findings = find_all(trace)
-    steps = find_steps(trace).filter("complete")
-    if steps.is_empty():
+    if not complete_steps(trace).count:
         return findings
+    if not recording_fitness(trace).answers(CRITICAL_PATH):
+        unproven = (*findings, *(work.finding for work in below_roofs))
+        return _without_promises(unproven, complete_steps(trace))
+    return _with_replays(trace, findings, below_roofs)
+
+
+def _with_replays(
+    trace: Trace, findings: tuple[RunFinding, ...], below_roofs: Sequence[ShorterWork]
+) -> tuple[RunFinding, ...]:
+    """Findings with what each saves in a replay, the gravest first; with single waits."""
+    steps = find_steps(trace).filter("complete")
     base = _replayed_program(trace)
     today = step_ns(base)
 
@@ -441,6 +452,23 @@ def proven_findings(trace: Trace, efficiency: Efficiency | None = None) -> tuple
             joint = min(replayed, most, mean_step_ns)
         results.append(replace(finding, together_ns=joint) if finding.cost_ns else finding)
     return tuple(results)
+
+
+def _without_promises(findings: Iterable[RunFinding], steps: Steps) -> tuple[RunFinding, ...]:
+    """Findings of a recording that does not show what decides a step: the most each can save.
+
+    Less work makes no step shorter by more than the work took, nor does a device that waits less.
+    """
+
+    def unproven(finding: RunFinding) -> RunFinding:
+        most_ns = finding.cost_ns + finding.between_ns
+        if not most_ns:
+            return finding
+        without = replace(finding, cost_ns=0.0, between_ns=0.0, most_ns=most_ns)
+        without = replace(without, unknown_saving=_UNKNOWN_DECIDES, marked=steps.marked)
+        return steps.graded(without)
+
+    return gravest_first(map(unproven, findings))
 
 
 def _replayed_program(trace: Trace) -> Scenario:
@@ -496,12 +524,7 @@ def _fill_patterns(texts: Iterable[str], finding: RunFinding) -> Iterable[str]:
 
 
 def _who_decides(trace: Trace) -> str:
-    """Why something saves nothing: a device works nearly all the time or not, or there is none.
-
-    Empty where a recording does not show what decides its time.
-    """
-    if not recording_fitness(trace).answers(CRITICAL_PATH):
-        return ""
+    """Why something saves nothing: a device works nearly all the time or not, or there is none."""
     if not has_device_work(trace):
         return "host"
     idle, steps = idle_causes(trace), complete_steps(trace)
@@ -532,8 +555,6 @@ def _with_saving(
         cost = min(cost, saved) if at_most or entry.get("at_most") else min(saved, mean_step_ns)
     if saved is not None and cost < EfficiencyLimits.noticed * mean_step_ns:
         basis = finding.gain_basis if finding.between_ns else ""
-        if not otherwise:
-            return replace(finding, cost_ns=0.0, gain_basis=basis, unknown_saving=_UNKNOWN_DECIDES)
         sort = "idle" if entry.get("time") == "idle" else otherwise
         return replace(finding, cost_ns=0.0, gain_basis=basis, no_saving=_IDLE_ANYWAY[sort])
     return replace(finding, cost_ns=cost)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
@@ -33,12 +32,13 @@ from timesink.model.findings import Evidence, RunFinding
 from timesink.model.intervals import IntervalSet
 from timesink.model.trace import Trace
 from timesink.model.vendors import is_collective_call, waits_for_device
+from timesink.patterns import regex
 from timesink.rules.device_work import tiny_kernels
 from timesink.rules.register import catalogue
 from timesink.rules.steps import complete_steps, longest_by_name, worst_step
 from timesink.rules.thresholds import CommunicationLimits, IdleLimits
 
-_PUBLIC = re.compile(r"aten::[a-z]\w*")
+_PUBLIC = regex(r"aten::[a-z]\w*")
 """Operators of PyTorch without a leading underscore."""
 _MAX_NAMED = 4
 _MAX_SHOWN = 3

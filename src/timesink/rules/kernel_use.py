@@ -19,6 +19,7 @@ from timesink.analyses.kernels.calls import call_weight
 from timesink.analyses.kernels.usage import THIRDS, DeviceUse, Thresholds, headroom, of_device
 from timesink.model import units
 from timesink.model.findings import KernelAdvice
+from timesink.patterns import regex
 from timesink.rules import device_work
 from timesink.rules.register import fit_finding, is_pytorch, make_advice, rules_for
 from timesink.rules.thresholds import DeviceWorkLimits, KernelUseLimits
@@ -30,20 +31,18 @@ _PRODUCTS = {
     "attention": "attention kernels",
 }
 _MOVERS = ("elementwise", "copy", "normalisation", "optimizer")
-_COMPILED = re.compile(r"^triton_")
-_TURNED = re.compile(
+_COMPILED = regex(r"^triton_")
+_TURNED = regex(
     r"^\S*(?<![a-z])transpose|^elementwise_kernel\n.*direct_copy_kernel", re.IGNORECASE | re.DOTALL
 )
 """Transposes, and PyTorch's copy of tensors that do not lie in memory as they are read."""
-_LOG_SOFTMAX = re.compile(
+_LOG_SOFTMAX = regex(
     r"log_?softmax|softmax_warp_\w+<.*,\s*(?:\(int\))?\d+,\s*(?:\(bool\))?(?:1|true),",
     re.IGNORECASE,
 )
-_FOREACH = re.compile(
-    r"^\S*multi_tensor_apply(?!.*(fused|adam|lamb|sgd))", re.IGNORECASE | re.DOTALL
-)
-_FUSED = re.compile(r"fused", re.IGNORECASE)
-_NO_PRODUCT = re.compile(
+_FOREACH = regex(r"^\S*multi_tensor_apply(?!.*(fused|adam|lamb|sgd))", re.IGNORECASE | re.DOTALL)
+_FUSED = regex(r"fused", re.IGNORECASE)
+_NO_PRODUCT = regex(
     r"gemv|reduce|im2col|col2im|transpose|depthwise|grouped_direct|winograd\w*transform|"
     r"scan|wkv|dot_do_o|convert_dq|merge|combine|preprocess|f64|dgemm|zgemm|double",
     re.IGNORECASE,

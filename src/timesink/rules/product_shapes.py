@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable
 
 import msgspec
@@ -13,11 +12,12 @@ from timesink.analyses.columns import device_names
 from timesink.analyses.work.arguments import CallArguments, Tensor
 from timesink.analyses.work.steps import MATRIX, MEMORY
 from timesink.model import units
+from timesink.patterns import regex
 from timesink.rules.efficiency import RoofedSteps, ShorterWork, arguments_of
 from timesink.rules.thresholds import ProductShapesLimits
 
-_TILE = re.compile(r"(?:_|tilesize|MT)(\d{2,3})x(\d{2,3})(?=[_x])")
-_SHARED_TILES = re.compile(r"(?i:split_?k|stream_?k)|_SK[1-9]|_GSU(?:[2-9]|1\d)")
+_TILE = regex(r"(?:_|tilesize|MT)(\d{2,3})x(\d{2,3})(?=[_x])")
+_SHARED_TILES = regex(r"(?i:split_?k|stream_?k)|_SK[1-9]|_GSU(?:[2-9]|1\d)")
 
 
 class Product(msgspec.Struct, frozen=True):

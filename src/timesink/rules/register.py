@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from timesink.model.data_files import toml_tables
 from timesink.model.findings import Cause, Finding, KernelAdvice, RunFinding
 from timesink.model.vendors import in_words_of
+from timesink.patterns import regex
 
 FindingT = TypeVar("FindingT", bound=Finding)
 
@@ -34,11 +35,11 @@ def _module(home: str) -> str:
     return f"timesink.{home if '.' in home else f'rules.{home}'}"
 
 
-_PYTORCH = re.compile(
+_PYTORCH = regex(
     r"\b(?:at|c10)::|aten::|torch|elementwise_kernel|multi_tensor_apply|triton_(?:poi|red|per|tem)_"
 )
 """Names of kernels and calls that tell that PyTorch made them."""
-_OTHER_FRAMEWORKS = re.compile(
+_OTHER_FRAMEWORKS = regex(
     r"tensorflow|Eigen|\bxla|\bjax|\bjit_|(?:loop|input|reduce|wrapped|gemm)_\w*fusion|^fusion\b"
 )
 """Names that tell that TensorFlow or JAX did."""
@@ -70,7 +71,7 @@ def fit_finding(
     return replace(finding, advice=advice.replace(" ()", ""))  # what its maker lacks was in there
 
 
-_GATED = re.compile(r"<(if|unless) ([\w-]+)>((?:(?!<if |<unless |</>).)*)</>", re.DOTALL)
+_GATED = regex(r"<(if|unless) ([\w-]+)>((?:(?!<if |<unless |</>).)*)</>", re.DOTALL)
 """A part of advice for some programs, without another such part in it."""
 
 

@@ -16,6 +16,7 @@ from starlette.types import Receive, Scope, Send
 from timesink import errors
 from timesink.answers.plugin.query import Query
 from timesink.formats.small_files import encode_json
+from timesink.patterns import regex
 from timesink.server.jobs import BusyError
 
 MAX_QUERY = 8 * 1024
@@ -50,7 +51,7 @@ _STATUS: Mapping[type[errors.TimesinkError], int] = {
     errors.UnreadableError: 422,
     BusyError: 503,
 }
-_UNWANTED_GZIP = re.compile(r"(?:gzip|\*)\s*;\s*q=0(?:\.0*)?\s*(?:,|$)")
+_UNWANTED_GZIP = regex(r"(?:gzip|\*)\s*;\s*q=0(?:\.0*)?\s*(?:,|$)")
 
 
 class Encoded(msgspec.Struct, frozen=True):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -23,6 +22,7 @@ from timesink.formats.file_names import (
 )
 from timesink.formats.source_file import open_source
 from timesink.model.units import natural
+from timesink.patterns import regex
 from timesink.recorder.folder import CONTROL_FOLDER, RecordingFolder
 from timesink.recorder.processes import safe_text
 from timesink.sources.ab_folder import AB_FILE, AbRuns, is_ab, read_ab
@@ -517,7 +517,7 @@ def _is_counted(path: Path) -> bool:
     return False
 
 
-_ADDRESS = re.compile(r"[a-zA-Z][0-9a-zA-Z.]*://")
+_ADDRESS = regex(r"[a-zA-Z][0-9a-zA-Z.]*://")
 
 
 def log_folders(logdir: str, logdir_spec: str = "") -> dict[str, Path]:

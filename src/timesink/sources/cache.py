@@ -26,12 +26,13 @@ from timesink.errors import OutputError, UnreadableError, UsageError
 from timesink.formats.small_files import DamagedError, small_content
 from timesink.formats.stored_names import SCHEMA_VERSION, is_folder
 from timesink.formats.written_files import replace_file
+from timesink.patterns import regex
 
 if TYPE_CHECKING:
     from timesink.model.trace import Trace
 
 
-READER_VERSION = 8
+READER_VERSION = 9
 """Raised whenever a reader gives another result for the same bytes."""
 _SETTLED_NS = 2_000_000_000
 """A file changed more recently than this may change again within the clock's resolution."""
@@ -39,9 +40,9 @@ _DEFAULT_LIMIT_GB = "20"
 _ABANDONED_SECONDS = 3600.0
 _MAX_WRITTEN = 5000
 """Digests of answers that are kept, the latest ones."""
-_KEY = re.compile(r"[0-9a-f]{32}")
-_SUMMARY = re.compile(r"[0-9a-f]{32}\.parquet")
-_TEMPORARY = re.compile(r"\.(?:writing|gone)-.*")
+_KEY = regex(r"[0-9a-f]{32}")
+_SUMMARY = regex(r"[0-9a-f]{32}\.parquet")
+_TEMPORARY = regex(r"\.(?:writing|gone)-.*")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ beside the trace, and those in a folder that is called as the compiler calls it.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from timesink.errors import TimesinkError
 from timesink.formats.file_names import stem_of
+from timesink.patterns import regex
 
 if TYPE_CHECKING:
     from timesink.model.trace import Trace
@@ -29,7 +29,7 @@ OUTPUTS = (
     "inductor_provenance_tracking_kernel_stack_traces.json",
     "kernel_information.json",
 )
-_KERNEL_FILE = re.compile(r"c[a-z2-7]{51}\.py")
+_KERNEL_FILE = regex(r"c[a-z2-7]{51}\.py")
 """How the compiler calls files of kernels: by their content."""
 _MAX_FILES = 2000
 """Files of the compiler that are read; a graph has some ten, and programs some hundred graphs."""

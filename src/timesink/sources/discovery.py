@@ -34,6 +34,7 @@ from timesink.formats.source_file import open_source
 from timesink.formats.stored_names import is_folder
 from timesink.model.units import count_noun, join_names, natural
 from timesink.model.vendors import PARSED_FOLDERS
+from timesink.patterns import regex
 from timesink.recorder.folder import CONTROL_FOLDER
 from timesink.recorder.processes import safe_text
 from timesink.sources.ab_folder import refuse_ab
@@ -383,9 +384,9 @@ def _one_run_of_folders(
 
 # Several files of one rank: spans of it, or ranks of other hosts, or not to be told.
 
-_NUMBERS = re.compile(r"[0-9]+")
-_MONTHS = re.compile(r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)", re.IGNORECASE)
-_HOST = re.compile(r"(?:^|(?<=[^a-z]))(?:host|node|machine)[-_. ]?[0-9]+", re.IGNORECASE)
+_NUMBERS = regex(r"[0-9]+")
+_MONTHS = regex(r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)", re.IGNORECASE)
+_HOST = regex(r"(?:^|(?<=[^a-z]))(?:host|node|machine)[-_. ]?[0-9]+", re.IGNORECASE)
 
 
 def with_rank_numbers(recordings: Iterable[Recording], rank_of: RankOf) -> list[Recording]:

@@ -21,12 +21,11 @@ import msgspec
 from msgspec import structs
 
 from timesink.errors import TimesinkError, UnreadableError
-from timesink.formats.chrome.container import looks_like_events, names_its_profiler
+from timesink.formats.chrome.container import looks_like_events
 from timesink.formats.chrome.decoder_crew import WORTH_A_WORKER, DecoderCrew
 from timesink.formats.file_names import rank_in_name
 from timesink.formats.read_options import IsChosen, Progress, ReadOptions
-from timesink.formats.readers import read_trace
-from timesink.formats.source_file import open_source
+from timesink.formats.source_file import names_its_profiler, open_source, read_trace
 from timesink.formats.stored_names import is_folder
 from timesink.runtime.native import is_native
 from timesink.runtime.workers import Workers, usable_cores

@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from timesink.model.vendors import PARSED_FOLDERS
+from timesink.patterns import regex
 from timesink.recorder.folder import CONTROL_FOLDER
 from timesink.sources.captures import FOLDER as CAPTURES_FOLDER
 
@@ -17,15 +18,15 @@ from timesink.sources.captures import FOLDER as CAPTURES_FOLDER
 Place = Path | str
 """A path of this machine, or the text of a pattern or of a URL."""
 
-_URL = re.compile(r"^[a-z][a-z0-9+.-]+(?:://|::.*://)", re.IGNORECASE)
-_OF_THIS_MACHINE = re.compile(r"^(?:file|local)://(?!.*::)", re.IGNORECASE)
-_FLAT_URL = re.compile(r"^[a-z][a-z0-9+.-]+:/[^/]", re.IGNORECASE)
-_FLAT_SCHEME = re.compile(r"(?:^|(?<=::))([a-z][a-z0-9+.-]+):/(?=[^/])", re.IGNORECASE)
+_URL = regex(r"^[a-z][a-z0-9+.-]+(?:://|::.*://)", re.IGNORECASE)
+_OF_THIS_MACHINE = regex(r"^(?:file|local)://(?!.*::)", re.IGNORECASE)
+_FLAT_URL = regex(r"^[a-z][a-z0-9+.-]+:/[^/]", re.IGNORECASE)
+_FLAT_SCHEME = regex(r"(?:^|(?<=::))([a-z][a-z0-9+.-]+):/(?=[^/])", re.IGNORECASE)
 _HERE = ("file", "local")
 """Schemes without a host: the path starts at once."""
-_WILD = re.compile(r"[*?\[]")
-_PASSWORD = re.compile(r"(://[^/@:\s]*):(?!:|\d+(?:/|$))(\S*)@")
-_SIGNATURE = re.compile(
+_WILD = regex(r"[*?\[]")
+_PASSWORD = regex(r"(://[^/@:\s]*):(?!:|\d+(?:/|$))(\S*)@")
+_SIGNATURE = regex(
     r"([?&](?:x-(?:amz|goog)-(?:signature|credential|security-token)|sig|signature|token|access_token"
     r"|awsaccesskeyid|key)=)[^&\s:)]+",
     re.IGNORECASE,

@@ -16,6 +16,7 @@ from timesink.formats.file_names import (
     worker_and_span,
 )
 from timesink.model.vendors import PARSED_FOLDERS
+from timesink.patterns import regex
 from timesink.recorder.processes import safe_text
 from timesink.sources.captures import CaptureFile
 from timesink.sources.places import without_password
@@ -72,15 +73,15 @@ class Recording(msgspec.Struct, frozen=True):
         return 0
 
 
-_TRACE_NAME = re.compile(
+_TRACE_NAME = regex(
     r"\.(?:(?:json|sqlite|csv|pftrace|xplane\.pb)(?:\.gz)?|json\.zip|parquet|nsys-rep|db"
     r"|perfetto-trace)$",
     re.IGNORECASE,
 )
 
 _TEXTS_OF_FOLDER = "StringIds.parquet"
-_FOLDER_ENDING = re.compile(r"(?:[._-](?:pqtdir|parquetdir|parquet))$", re.IGNORECASE)
-_INFO_FILE = re.compile(r"profiler_info_(\d{1,6})\.json")
+_FOLDER_ENDING = regex(r"(?:[._-](?:pqtdir|parquetdir|parquet))$", re.IGNORECASE)
+_INFO_FILE = regex(r"profiler_info_(\d{1,6})\.json")
 
 
 def _rank_beside(folder: Path) -> int | None:
@@ -105,7 +106,7 @@ def recording_of(file: Path) -> Recording:
         rank = _rank_beside(file.parent.parent)
     return Recording(
         path=file,
-        worker=safe_text(worker or re.sub(_TRACE_NAME, "", file.name)),
+        worker=safe_text(worker or _TRACE_NAME.sub("", file.name)),
         span=timestamp,
         rank=rank_of_folder(file.parent.name) if rank is None else rank,
         host=host_in_name(file.name),

@@ -20,6 +20,7 @@ from timesink.formats.file_names import is_profiler_name, rank_in_name
 from timesink.formats.read_options import Progress
 from timesink.formats.source_file import head_of_packed
 from timesink.formats.stored_names import SCHEMA_VERSION
+from timesink.patterns import regex
 from timesink.recorder.folder import CONTROL_FOLDER
 from timesink.sources import sidecars
 from timesink.sources.cache import READER_VERSION
@@ -79,7 +80,7 @@ def why(error: BaseException) -> str:
     return without_password(" ".join(str(error).split())) or type(error).__name__
 
 
-_PAGES = re.compile(r"^https?://", re.IGNORECASE)
+_PAGES = regex(r"^https?://", re.IGNORECASE)
 
 
 class RemoteUrl(msgspec.Struct, frozen=True):
@@ -139,7 +140,7 @@ class RemoteUrl(msgspec.Struct, frozen=True):
 
 _MAX_HEADS = 200
 """Files whose first bytes are looked at; of more, the names have to do."""
-_VERSIONS = re.compile(
+_VERSIONS = regex(
     r"^(?:e_?tag|content[-_]?(?:md5|hash)|digest|md5(?:_?hash)?|crc(?:32c?)?|check_?sum|sha(?:256)?"
     r"|version(?:_?id)?|generation|blob_?id|oid|[mc]time|mod(?:ify|ified|ification_?time)?"
     r"|last[-_]?modified|updated|created|date_time)$",

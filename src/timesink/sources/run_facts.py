@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -17,15 +16,15 @@ import polars as pl
 from timesink.errors import UnreadableError
 from timesink.formats import behaviour
 from timesink.formats.file_names import is_named_as_table
-from timesink.formats.readers import read_trace, reader_of
 from timesink.formats.small_files import DamagedError, decode_small_json, joined_blocks
-from timesink.formats.source_file import open_source
+from timesink.formats.source_file import open_source, read_trace, reader_of
 from timesink.model import units
 from timesink.model.diagnosis import PLAIN
 from timesink.model.health import HealthEntry, merge_entries
 from timesink.model.recorded_run import OVERHEAD_TOLD, WHOLE_PROGRAM, RecordedRun, RunProcess
 from timesink.model.trace import Device, Metadata, Trace
 from timesink.model.vendors import NO_ACCELERATOR
+from timesink.patterns import regex
 from timesink.recorder.counter_probes import Missing, missing_in_words
 from timesink.sources.places import folders_below
 from timesink.sources.sidecars import (
@@ -38,7 +37,7 @@ from timesink.sources.sidecars import (
 
 OVERHEAD_HEAVY = 1.5
 """Profiled steps longer than unprofiled ones by this factor show mostly the profiler."""
-_COUNTED = re.compile(r"\b(?:cycle|step)s?\b")
+_COUNTED = regex(r"\b(?:cycle|step)s?\b")
 """A reason that names how many steps there are; recorders before this one called them cycles."""
 _US, _MS = 1_000, 1_000_000
 
@@ -229,7 +228,7 @@ def samples_of_process(samples: pl.DataFrame, run: RecordedRun | None, trace: st
 KEY = "topology"
 """Under which `metadata.extra` holds what was found."""
 
-_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
+_NUMBER = regex(r"[0-9]+(?:\.[0-9]+)?")
 Component = tuple[str, Mapping[str, Any]]
 """Category without `CAT_`, and what the inventory says."""
 

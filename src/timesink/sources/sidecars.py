@@ -16,6 +16,7 @@ from timesink.formats.nsys_parquet import is_table_of_folder
 from timesink.formats.small_files import DamagedError, read_small_json
 from timesink.formats.source_file import open_source
 from timesink.model.recorded_run import SCHEMA, RecordedRun, recorded_run
+from timesink.patterns import regex
 from timesink.sources.captures import ENDING as CAPTURES_ENDING
 from timesink.sources.captures import CaptureFile, captures_beside
 from timesink.sources.compiled import ENDING as COMPILED_ENDING
@@ -26,7 +27,7 @@ from timesink.sources.compiled import compiled_beside
 RUN_FILE = "run.json"
 _FAMILY = SCHEMA.rpartition("/")[0]
 _MARK = f'"{_FAMILY}/'.encode()
-_OWN_TRACE = re.compile(r"^trace(?:\.(?:rank|pid)\d+)?\.json(?:\.gz)?$")
+_OWN_TRACE = regex(r"^trace(?:\.(?:rank|pid)\d+)?\.json(?:\.gz)?$")
 """How a recorder names the traces it writes."""
 
 
@@ -80,7 +81,7 @@ def run_file_in(folder: Path) -> RunFile | None:
 
 
 _PACKINGS = ("", ".gz")
-_PACKED = re.compile(r"\.gz$", re.IGNORECASE)
+_PACKED = regex(r"\.gz$", re.IGNORECASE)
 TRACE_ENDINGS = (
     *(".json", ".json.gz", ".zip", ".sqlite", ".sqlite.gz", ".nsys-rep", "stringids.parquet"),
     *(".pftrace", ".pftrace.gz", ".perfetto-trace", ".xplane.pb", ".xplane.pb.gz", "results.db"),
@@ -95,17 +96,17 @@ _BINARY_ENDINGS = (
 _TRACE_MARKS = (b'"rocprofiler-sdk-tool"', b"SQLite format 3\0")
 _COUNTER_MARKS = (b'"ID","Process ID"', b"==PROF== ")
 """What files of Nsight Compute hold; they have no timeline."""
-_KNOWN_SUFFIX = re.compile(
+_KNOWN_SUFFIX = regex(
     r"\.(gz|zip|json|sqlite|trace|pt|nsys-rep|pftrace|perfetto-trace|xplane|pb|db)$", re.IGNORECASE
 )
-_OWN_FILE = re.compile(rb'"schema"\s*:\s*"timesink/')
+_OWN_FILE = regex(rb'"schema"\s*:\s*"timesink/')
 _SCHEMA_WITHIN = 200
 """Files of timesink say first what they are."""
 _PARTNERS = {"_perf_data.csv": "_counters_data.csv", "micro_event.csv": "macro_counter.csv"}
-_PAIRED = re.compile(
+_PAIRED = regex(
     r"_perf_data\.csv(?=(?:\.gz)?$)|(?<![^_.-])micro_event\.csv(?=(?:\.gz)?$)", re.IGNORECASE
 )
-_EVENT_TABLE = re.compile(r"(?<![^_.-])micro_event\.csv(?:\.gz)?$", re.IGNORECASE)
+_EVENT_TABLE = regex(r"(?<![^_.-])micro_event\.csv(?:\.gz)?$", re.IGNORECASE)
 _TOPOLOGY = "topo_component.csv"
 HEAD_BYTES = 64 * 1024
 """So much of a file is looked at."""

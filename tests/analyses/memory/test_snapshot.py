@@ -21,7 +21,7 @@ from timesink.analyses.snapshot.blocks import blocks_at_peak, snapshot_blocks, s
 from timesink.analyses.snapshot.stacks import stack_facts
 from timesink.analyses.snapshot.tables import memory_step_bounds
 from timesink.answers.views import find_view
-from timesink.formats.readers import read_trace
+from timesink.formats.source_file import read_trace
 from timesink.model.trace import Trace
 
 VIEWS = [

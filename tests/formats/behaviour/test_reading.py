@@ -16,7 +16,7 @@ from behaviour_files import COLUMNS, ROW, SYNC, change_cells, csv_file
 from timesink.errors import UnreadableError
 from timesink.formats import behaviour
 from timesink.formats.csv_text import microseconds_as_ns
-from timesink.formats.readers import read_trace
+from timesink.formats.source_file import read_trace
 from timesink.model.schema import BEHAVIOUR
 from timesink.model.trace import Trace
 

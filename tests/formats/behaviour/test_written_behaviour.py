@@ -16,7 +16,7 @@ from behaviour_files import COLUMNS, ROW, SYNC, change_cells, csv_file, tables
 from behaviour_rows import table_of
 from timesink.errors import OutputError
 from timesink.formats.behaviour import behaviour_csv, write_behaviour
-from timesink.formats.readers import read_trace
+from timesink.formats.source_file import read_trace
 
 
 def as_text(table: pl.DataFrame) -> pl.DataFrame:

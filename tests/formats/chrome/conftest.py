@@ -9,7 +9,7 @@ import pytest
 
 from builders import Document, write
 from timesink.formats.read_options import ReadOptions
-from timesink.formats.readers import read_trace
+from timesink.formats.source_file import read_trace
 from timesink.model.trace import Trace
 
 Read = Callable[[Document | bytes], Trace]

@@ -7,7 +7,7 @@ import pytest
 from answers import damage, sizes
 from builders import kernel, kineto, operator, to_bytes, training_trace, write
 from timesink.formats.read_options import ReadOptions
-from timesink.formats.readers import read_trace
+from timesink.formats.source_file import read_trace
 
 H200 = {
     "id": 0,

@@ -19,7 +19,7 @@ from builders import write
 from mutations import BASES, Mutant, corpus
 from timesink.errors import TimesinkError
 from timesink.formats.read_options import ReadOptions
-from timesink.formats.readers import read_trace
+from timesink.formats.source_file import read_trace
 from timesink.model.health import RULES, Severity
 from timesink.model.trace import Trace
 

@@ -11,7 +11,7 @@ import pytest
 import timesink
 from builders import DIALECTS, kineto, to_bytes
 from timesink.errors import UnreadableError
-from timesink.formats.readers import read_trace
+from timesink.formats.source_file import read_trace
 
 LARGE_ID = 2**63 + 12345
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from answers import damage
 from builders import cuda_trace
 from timesink.formats.read_options import ReadOptions
-from timesink.formats.readers import read_trace
+from timesink.formats.source_file import read_trace
 
 DIGITS = st.text("0123456789", min_size=1, max_size=400).map(lambda text: text.lstrip("0") or "0")
 NUMBERS = st.builds(

@@ -23,8 +23,7 @@ from builders import (
 )
 from timesink.errors import TimesinkError, UnreadableError
 from timesink.formats.read_options import ReadOptions
-from timesink.formats.readers import read_trace
-from timesink.formats.source_file import PACKED_BLOCK
+from timesink.formats.source_file import PACKED_BLOCK, read_trace
 
 
 def clean_trace() -> dict[str, Any]:

@@ -12,10 +12,10 @@ from answers import as_text
 from builders import DIALECTS, kineto, to_bytes, write
 from mutations import BASES, Mutant, corpus
 from timesink.errors import TimesinkError
-from timesink.formats.chrome import decode
+from timesink.formats.chrome import decoder_crew
 from timesink.formats.chrome.container import PieceText, cut_pieces
 from timesink.formats.read_options import ReadOptions
-from timesink.formats.readers import read_trace
+from timesink.formats.source_file import read_trace
 from timesink.runtime import native
 from timesink.runtime.native import NATIVE_VARIABLE, is_native
 
@@ -113,7 +113,7 @@ def test_pieces_that_are_refused_between_clean_ones(base, tmp_path, monkeypatch)
     places = [match.start() for match in re.finditer(rb'"ph":', text)]
     for place in places[len(places) // 3 :: max(1, len(places) // 4)]:
         text = text[:place] + b"\x01" + text[place + 1 :]
-    monkeypatch.setattr(decode, "cut_pieces", cut_small_pieces)
+    monkeypatch.setattr(decoder_crew, "cut_pieces", cut_small_pieces)
     path = write(tmp_path / "trace.json", text)
     scanned, decoded = both_answers(path, monkeypatch)
     assert scanned == decoded

@@ -12,7 +12,7 @@ from answers import as_text, damage
 from builders import DIALECTS, gzip_members, to_bytes, training_trace, write
 from timesink.formats.chrome import container
 from timesink.formats.read_options import ReadOptions
-from timesink.formats.readers import read_trace
+from timesink.formats.source_file import read_trace
 from timesink.model.trace import Trace
 from timesink.runtime import workers as runtime
 

@@ -25,7 +25,7 @@ from builders import (
     xpu_trace,
 )
 from timesink.formats.read_options import ReadOptions
-from timesink.formats.readers import read_trace
+from timesink.formats.source_file import read_trace
 from timesink.model.trace import Device
 
 DEVICE_COLUMNS = ("kind", "name", "device", "stream", "correlation", "ts_ns", "dur_ns")

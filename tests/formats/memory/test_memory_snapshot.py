@@ -24,8 +24,7 @@ from timesink.errors import UnreadableError
 from timesink.formats import plain_pickle
 from timesink.formats.memory_snapshot.compiled import compiled_parts
 from timesink.formats.memory_snapshot.reader import sniff
-from timesink.formats.readers import read_trace
-from timesink.formats.source_file import open_source
+from timesink.formats.source_file import open_source, read_trace
 from timesink.model.schema import TABLES
 from timesink.runtime.native import NATIVE_VARIABLE, native_module
 

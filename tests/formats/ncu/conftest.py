@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from timesink.formats.readers import read_trace
+from timesink.formats.source_file import read_trace
 from timesink.model.trace import Trace
 
 Read = Callable[..., Trace]

@@ -27,7 +27,7 @@ from ncu_files import (
 )
 from timesink.formats.ncu import numbers as lines
 from timesink.formats.ncu import pages as csv_pages
-from timesink.formats.readers import read_trace
+from timesink.formats.source_file import read_trace
 from timesink.model.trace import Trace
 
 CALLS = [

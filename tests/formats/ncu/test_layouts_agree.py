@@ -22,7 +22,7 @@ from ncu_files import (
     raw_csv,
     text_page,
 )
-from timesink.formats.readers import read_trace
+from timesink.formats.source_file import read_trace
 from timesink.model.trace import Trace
 
 NAME = st.text(

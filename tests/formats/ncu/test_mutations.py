@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ncu_files import CLOCKS_WARNING, Call, details_csv, kernel_table, raw_csv, text_page
 from timesink.errors import TimesinkError
-from timesink.formats.readers import read_trace
+from timesink.formats.source_file import read_trace
 from timesink.model.schema import KERNEL_CALLS, KERNEL_METRICS
 
 CALLS = [

@@ -9,7 +9,7 @@ import pytest
 
 from ncu_files import Call, expected_calls, raw_csv
 from timesink.errors import TimesinkError, UnreadableError
-from timesink.formats.readers import read_trace
+from timesink.formats.source_file import read_trace
 
 CALLS = [Call("gemm", 26_336, tensor_pct=72.37), Call("copy", 5_984, dram_pct=88.25)]
 REPORT = b"NVR\0" + (26).to_bytes(4, "little") + b"\x0a\x18" + bytes(24)

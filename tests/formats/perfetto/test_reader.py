@@ -12,7 +12,7 @@ import pytest
 from damaged_files import damage, read_or_refused
 from perfetto_files import EPOCH, NEEDS, TraceFile, sdk_trace, torch_slices, torch_stages
 from timesink.formats.perfetto.slices import pair_slices
-from timesink.formats.readers import read_trace
+from timesink.formats.source_file import read_trace
 from timesink.model.trace import Trace
 
 MUTANTS = 12

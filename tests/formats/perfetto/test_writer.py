@@ -14,7 +14,7 @@ from builders import kineto, to_bytes, training_trace
 from perfetto_files import pb
 from timesink.formats.perfetto.archive import ArchiveMember, write_archive
 from timesink.formats.perfetto.writer import write_pftrace
-from timesink.formats.readers import read_trace
+from timesink.formats.source_file import read_trace
 from timesink.model.schema import TABLES
 from timesink.model.trace import Trace
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -35,6 +34,7 @@ from timesink.model import intervals, vendors
 from timesink.model.intervals import Flags, Floats, IntervalSet, Ints
 from timesink.model.schema import HOST_DEVICE
 from timesink.model.trace import Trace
+from timesink.patterns import regex
 
 PARTS = (
     "device_compute",
@@ -345,9 +345,9 @@ _LAUNCH, _IO = (
 )
 _MAY_WAIT = _places("cpu_python", "cpu_other")
 
-_HOST_COLLECTIVE = re.compile(r"(?:gloo|mpi|ucc):")
+_HOST_COLLECTIVE = regex(r"(?:gloo|mpi|ucc):")
 """Collectives the processors carry out; of others the host only launches kernels."""
-_LOADER_FRAME = re.compile(r"\bdataloader\.py\(\d+\): __next__$|\bDataLoader\w*\.__next__$")
+_LOADER_FRAME = regex(r"\bdataloader\.py\(\d+\): __next__$|\bDataLoader\w*\.__next__$")
 
 
 def is_loading(name: str) -> bool:

@@ -28,6 +28,7 @@ from timesink.model.schema import HOST_DEVICE, host_and_pid
 from timesink.model.trace import Trace
 from timesink.model.units import join_names, quantity, unit_of
 from timesink.model.vendors import DEVICE_WORDS
+from timesink.patterns import regex
 
 ENOUGH_SAMPLES = 3
 """From so many samples on, a call has a mean of its own."""
@@ -202,13 +203,13 @@ def _sums(place: Ints, values: Floats) -> Floats:
 # What counters are of: the host, a process or an accelerator, whatever the label says.
 
 HOST_PLACE = "host"
-_ACCELERATOR = re.compile(
+_ACCELERATOR = regex(
     rf"(?:cat_)?(?:{DEVICE_WORDS}|device)(?![a-z])"
     r"(?:[ :_#-]*(\d+)(?![\w-]))?.*",
     re.IGNORECASE | re.DOTALL,
 )
-_PROCESS = re.compile(r"pid\s+(\S+)", re.IGNORECASE)
-_ON_MACHINE = re.compile(r"(?P<what>.+) on (?P<machine>\S+)")
+_PROCESS = regex(r"pid\s+(\S+)", re.IGNORECASE)
+_ON_MACHINE = regex(r"(?P<what>.+) on (?P<machine>\S+)")
 """Labels of recordings of several machines, each with a device 0 of its own."""
 
 
@@ -321,7 +322,7 @@ def _series(samples: pl.DataFrame) -> dict[tuple[str, str], Series]:
     }
 
 
-_NUMBER = re.compile(r"\d+")
+_NUMBER = regex(r"\d+")
 
 
 class Devices(msgspec.Struct, frozen=True, eq=False):
@@ -431,11 +432,11 @@ LEVELS = {
 }
 """Every counter of every device (or `Host`) once per cycle: mean while it lasted, in `unit`."""
 
-OF_DEVICE = re.compile(rf"(?:^|_)(?:{DEVICE_WORDS})(?:_|$)")
+OF_DEVICE = regex(rf"(?:^|_)(?:{DEVICE_WORDS})(?:_|$)")
 """Counters of an accelerator, where the sampler does not say which."""
-RUN_QUEUE = re.compile(r"^(?:process|thread|task)_.*(?:runq|run_?queue|sched_wait)")
+RUN_QUEUE = regex(r"^(?:process|thread|task)_.*(?:runq|run_?queue|sched_wait)")
 """Share of time in which the process could have run and had no processor."""
-_MASK = re.compile(r"(?:throttle_?|event_?)reasons|reasons[._]active", re.IGNORECASE)
+_MASK = regex(r"(?:throttle_?|event_?)reasons|reasons[._]active", re.IGNORECASE)
 """Counters whose bits mean something each, and whose mean means nothing."""
 
 

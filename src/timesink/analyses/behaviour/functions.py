@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 import numpy as np
@@ -23,6 +22,7 @@ from timesink.model import vendors
 from timesink.model.schema import BUSY_KINDS, HOST_KINDS
 from timesink.model.trace import Trace
 from timesink.model.vendors import CALL_PREFIXES
+from timesink.patterns import regex
 
 STEP_MARK = "ProfilerStep"
 """The profiler's mark of a step, as a function: the part of it in no other call."""
@@ -41,7 +41,7 @@ ON_CPU, RUN_QUEUE = FUNCTION_CLASSES.index("oncpu"), FUNCTION_CLASSES.index("run
 SCHEDULED = (ON_CPU, RUN_QUEUE)
 """What the scheduler tells of a thread; such events lie across calls and not inside of them."""
 
-_STEP_NUMBER = re.compile(rf"^{STEP_MARK}#(?:\d+|#)$")
+_STEP_NUMBER = regex(rf"^{STEP_MARK}#(?:\d+|#)$")
 _SYSTEM_CLASSES: Mapping[str, str] = {
     "runq": "runq",
     **dict.fromkeys(("mmap", "munmap", "mprotect"), "cpu_os_syscall_mem"),
@@ -59,7 +59,7 @@ _CLASS_OF_KIND: Mapping[str, str] = {
     "other": "cpu_other",
 }
 _OF_RUNTIME = ("runtime", "driver", "other")
-_COPY_CALL = re.compile(
+_COPY_CALL = regex(
     rf"^(?:\w+@)?(?:{CALL_PREFIXES})(?!\w*Graph)\w*?"
     r"(?:Memcpy|Memset|MemoryCopy|MemoryFill|MemBufferCopy|MemBufferFill|USMFill)"
 )

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-_NUMBER = re.compile(r"\d+")
+from timesink.patterns import regex
+
+_NUMBER = regex(r"\d+")
 
 
 def family_name(name: str) -> str:
@@ -12,18 +14,18 @@ def family_name(name: str) -> str:
     return _NUMBER.sub("#", name)
 
 
-_PREFILL = re.compile(r"forward_extend|[pP]re_?[fF]ill(?![a-z])|PREFILL|\[EXTEND")
-_DECODE = re.compile(r"[dD]ecode(?![a-z])|DECODE")
+_PREFILL = regex(r"forward_extend|[pP]re_?[fF]ill(?![a-z])|PREFILL|\[EXTEND")
+_DECODE = regex(r"[dD]ecode(?![a-z])|DECODE")
 _EXTENDS = "forward_extend"
-_DECODES = re.compile(r"[dD]ecode(?![a-z])")
+_DECODES = regex(r"[dD]ecode(?![a-z])")
 """As a Python call says it; flags and constants in capitals say nothing about a call."""
-_UNIT = re.compile(r"step|iter|execute|batch|decode|prefill|forward", re.IGNORECASE)
-_PASS = re.compile(
+_UNIT = regex(r"step|iter|execute|batch|decode|prefill|forward", re.IGNORECASE)
+_PASS = regex(
     r"(^nn\.Module|[.: _](execute_model|run_batch\w*|_run_batch_inner|forward\w*|_?model_forward"
     r"|step|train_step|training_step|backward|prefill|decode)$)"
 )
-_BATCH = re.compile(r"(?:context|new)_(\d+)(?!\d).*?_(?:generation|cached)_(\d+)")
-_SERVER = re.compile(r"\[(?:DECODE|EXTEND|PREFILL)\b")
+_BATCH = regex(r"(?:context|new)_(\d+)(?!\d).*?_(?:generation|cached)_(\d+)")
+_SERVER = regex(r"\[(?:DECODE|EXTEND|PREFILL)\b")
 """What servers write around the passes they run."""
 
 
@@ -74,7 +76,7 @@ def is_unit_name(name: str) -> bool:
 
 # Calls that wait for somebody else; how often they come says nothing about the work.
 
-_WAITS = re.compile(
+_WAITS = regex(
     r"(^|[.: ])(Event\.wait|Condition\.wait|Barrier\.wait|Scheduler\.recv_requests)$"
     r"|threading\.py\(\d+\): (wait|join|_wait_for_tstate_lock)$"
     r"|(queue|queues|connection|selectors|asyncio/\w+|socket)\.py\(\d+\): \w+$"

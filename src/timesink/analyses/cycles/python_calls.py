@@ -30,10 +30,9 @@ from timesink.model.arrays import prefix_sums
 from timesink.model.intervals import Flags, Ints, union_starts
 from timesink.model.nested_calls import Nodes
 from timesink.model.trace import Trace
+from timesink.patterns import regex
 
-_NOT_AN_ANCHOR = re.compile(
-    r"(^|[.: ])_(wrapped_)?call_impl$|torch/(autograd/)?profiler|^<built-in"
-)
+_NOT_AN_ANCHOR = regex(r"(^|[.: ])_(wrapped_)?call_impl$|torch/(autograd/)?profiler|^<built-in")
 """Calls that are no unit of anybody's work: dispatch, the profiler itself, builtins."""
 
 
@@ -325,7 +324,7 @@ def _presence(calls: PythonCalls, nodes: Nodes) -> Counter[int]:
     )
 
 
-_WRAPPER = re.compile(r": (decorate_context|wrapper|inner|_fn|wrapped|_wrapped\w*)$")
+_WRAPPER = regex(r": (decorate_context|wrapper|inner|_fn|wrapped|_wrapped\w*)$")
 
 
 def python_anchor(trace: Trace) -> Cycles | None:
@@ -411,7 +410,7 @@ def _inner_name(calls: PythonCalls, nodes: Nodes) -> str:
 
 # Cycles of single layers: for those who ask for them, never a guess at the unit of a run.
 
-_LAYER = re.compile(r"layer(?!_?norm)(?!s?/)", re.IGNORECASE)
+_LAYER = regex(r"layer(?!_?norm)(?!s?/)", re.IGNORECASE)
 """A layer by its name; a norm of layers and a file in a folder `layers/` are none."""
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, cast
@@ -34,6 +33,7 @@ from timesink.model.nested_calls import Nodes, enclosing_calls
 from timesink.model.schema import KERNEL_CALLS
 from timesink.model.trace import Metadata, Trace
 from timesink.model.units import ordinal
+from timesink.patterns import regex
 
 UTILISATIONS = ("tensor_pct", "dram_pct", "sm_pct")
 """Columns that say how much of the hardware a launch used."""
@@ -113,7 +113,7 @@ _ENGINE = "autograd::engine::evaluate_function: "
 _AUTOGRAD = "torch::autograd::"
 _OWN_WORK = (OPERATOR, OPTIMIZER, DATA_LOADER)
 """Roles of calls that users know by name; modules, steps and wrappers frame them."""
-_COMPILED = re.compile(r"Torch-Compiled Region|CompiledFxGraph|CompiledFunction")
+_COMPILED = regex(r"Torch-Compiled Region|CompiledFxGraph|CompiledFunction")
 """Calls of compiled graphs frame what they call: a whole network may be one of them."""
 
 ORIGINS = ("operator", "innermost_operator", "module", "step")

@@ -23,12 +23,13 @@ from timesink.analyses.names import (
 from timesink.errors import UsageError
 from timesink.formats.small_files import option_text
 from timesink.model.vendors import CALL_PREFIXES, COLLECTIVES
+from timesink.patterns import regex
 
 OTHER = "other"
 RULES = Path(__file__).with_name("families.txt")
 """The rules that come with timesink, with the form of a rule in their first lines."""
 _FLAGS = re.IGNORECASE | re.MULTILINE | re.DOTALL
-_RULE = re.compile(r"\s*(\S+)\s+(\S.*?)\s*$")
+_RULE = regex(r"\s*(\S+)\s+(\S.*?)\s*$")
 
 
 class Families(msgspec.Struct, frozen=True):
@@ -75,51 +76,51 @@ _HINT = "--families: a rule is a family, blanks and a regular expression, one to
 
 # Names without what differs between devices, versions and runs.
 
-_PYTHON_CALL = re.compile(r"^(?P<file>[^()]*\.py[xdi]?)\(\d+\):\s*(?P<function>.+)$")
-_PACKAGES = re.compile(r"^.*?(?:site-packages|dist-packages|lib/python[\d.]+)/")
-_COPY = re.compile(r"^(Memcpy \w+|Memset)\b.*$")
-_COLLECTIVE = re.compile(
+_PYTHON_CALL = regex(r"^(?P<file>[^()]*\.py[xdi]?)\(\d+\):\s*(?P<function>.+)$")
+_PACKAGES = regex(r"^.*?(?:site-packages|dist-packages|lib/python[\d.]+)/")
+_COPY = regex(r"^(Memcpy \w+|Memset)\b.*$")
+_COLLECTIVE = regex(
     rf"^(?:void\s+)?({COLLECTIVES})\w*?_?"
     r"(AllReduce|AllGather|ReduceScatter|AllToAll|Broadcast|SendRecv|Gather|Scatter|Reduce)",
     re.IGNORECASE,
 )
-_COMPILED_KERNEL = re.compile(r"^(triton_\w*?)(?:_+\d+)?(?:_\d+d[\dcde]*)?(?:\.kd)?$")
-_TENSILE = re.compile(r"^(?:Custom_)?(Cijk_\w*?)_(?:MT\d|UserArgs).*$")
-_MARK_OF = re.compile(r"^(enumerate\(\w+\)|Optimizer\.\w+)#.*$")
+_COMPILED_KERNEL = regex(r"^(triton_\w*?)(?:_+\d+)?(?:_\d+d[\dcde]*)?(?:\.kd)?$")
+_TENSILE = regex(r"^(?:Custom_)?(Cijk_\w*?)_(?:MT\d|UserArgs).*$")
+_MARK_OF = regex(r"^(enumerate\(\w+\)|Optimizer\.\w+)#.*$")
 """Marks of a framework, and behind them which class does it."""
-_RUNTIME_CALL = re.compile(rf"^(?:{CALL_PREFIXES})(?=[A-Z])")
-_RUNTIME_VERSION = re.compile(r"(?:_v\d+|_ptsz|_ptds)+$")
-_LAUNCH = re.compile(
+_RUNTIME_CALL = regex(rf"^(?:{CALL_PREFIXES})(?=[A-Z])")
+_RUNTIME_VERSION = regex(r"(?:_v\d+|_ptsz|_ptds)+$")
+_LAUNCH = regex(
     r"^(?:Ext|Module|ExtModule|CommandListAppend)?(?:LaunchKernel|InvokeKernel)(?:Ex|ExC)?$"
     r"|^EnqueueKernelLaunch$"
 )
 """Makers and versions name the launch of a single kernel differently."""
-_BLOCKING_COPY = re.compile(r"^MemcpyWithStream$")
-_CPP = re.compile(r"^void\s|^[\w:~ ]*[\w>]*<.*>\(.*\)|^[\w:]+(?:<.*>)?\(.*\)(?:\s*\[clone .*\])?$")
-_HOLLOW = re.compile(r"^(?:\w*elementwise_kernel\w*|reduce_kernel|multi_tensor_apply_kernel)$")
+_BLOCKING_COPY = regex(r"^MemcpyWithStream$")
+_CPP = regex(r"^void\s|^[\w:~ ]*[\w>]*<.*>\(.*\)|^[\w:]+(?:<.*>)?\(.*\)(?:\s*\[clone .*\])?$")
+_HOLLOW = regex(r"^(?:\w*elementwise_kernel\w*|reduce_kernel|multi_tensor_apply_kernel)$")
 """Kernels that only run what their template arguments name."""
-_VARIANTS = re.compile(
+_VARIANTS = regex(
     r"^(?:(?:vectorized|unrolled|legacy)_)?elementwise_kernel(?:_manual_unroll|_vec)?$"
 )
 """Which of these runs an operator depends on shapes, alignment and version."""
-_NAMELESS = re.compile(r"^(?:Kernel2?|device_kernel|\w*kentry|_kernel_agent|trampoline_kernel)$")
+_NAMELESS = regex(r"^(?:Kernel2?|device_kernel|\w*kentry|_kernel_agent|trampoline_kernel)$")
 """The same, with a name that says nothing at all."""
 _REMARKS = (
-    (re.compile(r" at 0x[0-9a-fA-F]+"), ""),
-    (re.compile(r"-dtype_\w+|-extraKey_\d+"), ""),
-    (re.compile(r"(?<=Backward)\d+$"), ""),
-    (re.compile(r"(?<=Torch-Compiled Region): [\d/]+.*$"), ""),
-    (re.compile(r"(?<=CompiledFxGraph) \w+"), ""),
+    (regex(r" at 0x[0-9a-fA-F]+"), ""),
+    (regex(r"-dtype_\w+|-extraKey_\d+"), ""),
+    (regex(r"(?<=Backward)\d+$"), ""),
+    (regex(r"(?<=Torch-Compiled Region): [\d/]+.*$"), ""),
+    (regex(r"(?<=CompiledFxGraph) \w+"), ""),
 )
-_WORD = re.compile(r"[A-Za-z_]\w+")
+_WORD = regex(r"[A-Za-z_]\w+")
 _SILENT = EVERYWHERE | {"conv", "reduction", "threadblock", "operator"}
-_NAMESPACE = re.compile(r"^(?:cutlass(?:__\d+x_\w+)?|rocprim|ROCPRIM_\w+_NS)$")
-_NUMBER_BEHIND = re.compile(r"(?:[#._ :-]+\d+)+$|#\d+(?=\D)")
-_DIGIT = re.compile(r"\d")
+_NAMESPACE = regex(r"^(?:cutlass(?:__\d+x_\w+)?|rocprim|ROCPRIM_\w+_NS)$")
+_NUMBER_BEHIND = regex(r"(?:[#._ :-]+\d+)+$|#\d+(?=\D)")
+_DIGIT = regex(r"\d")
 _ARCHITECTURES = frozenset(
     "kepler maxwell pascal volta turing ampere ada hopper blackwell".split()  # noqa: SIM905
 )
-_VARYING = re.compile(
+_VARYING = regex(
     r"""
     (?:sm|gfx|cc)\d+[a-z]?                  # architecture
     | \d+ | \d+x                            # numbers, version of the library
@@ -130,7 +131,7 @@ _VARYING = re.compile(
     """,
     re.VERBOSE,
 )
-_INSTRUCTION = re.compile(r"^[a-z]{1,2}\d{3,6}(?=[a-z]*gemm|[a-z]*cudnn|fprop|dgrad|wgrad)")
+_INSTRUCTION = regex(r"^[a-z]{1,2}\d{3,6}(?=[a-z]*gemm|[a-z]*cudnn|fprop|dgrad|wgrad)")
 
 
 @lru_cache(maxsize=16384)
@@ -218,8 +219,8 @@ def _without_numbers(name: str) -> str:
 
 _Words: TypeAlias = Sequence[str]
 
-_ARGUMENT_WORD = re.compile(r"[A-Za-z_]\w*|\d+")
-_CAST = re.compile(r"\((?:unsigned )?(?:int|long|bool|char|short)\)")
+_ARGUMENT_WORD = regex(r"[A-Za-z_]\w*|\d+")
+_CAST = regex(r"\((?:unsigned )?(?:int|long|bool|char|short)\)")
 _SHAPES = ("GemmShape", "TileShape", "tuple", "sequence")
 _IN_SHAPES = ("cute", "C", "Int", "int")
 _TYPES = {

@@ -6,7 +6,6 @@ multiprocessor or per partition of one.  Of each quantity the most direct count 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
@@ -15,20 +14,21 @@ import polars as pl
 from timesink.analyses.kernels.peaks import PRECISIONS
 from timesink.model.trace import Trace
 from timesink.model.units import count_noun
+from timesink.patterns import regex
 
 BYTES = "bytes"
 _TENSOR = tuple(precision for precision in PRECISIONS if precision.endswith("_tensor"))
 
-_MULTIPROCESSOR = re.compile(
+_MULTIPROCESSOR = regex(
     r"(?P<unit>sm|smsp)__(?P<what>\w+)\.sum(?:\.(?P<per>per_second|per_cycle_elapsed))?"
 )
-_MEMORY = re.compile(r"dram__bytes(?P<way>_read|_write)?\.sum(?:\.(?P<per>per_second))?")
-_THREAD_INSTRUCTION = re.compile(r"sass_thread_inst_executed_op_(?P<op>\w+)_pred_on")
-_TENSOR_OPERATION = re.compile(
+_MEMORY = regex(r"dram__bytes(?P<way>_read|_write)?\.sum(?:\.(?P<per>per_second))?")
+_THREAD_INSTRUCTION = regex(r"sass_thread_inst_executed_op_(?P<op>\w+)_pred_on")
+_TENSOR_OPERATION = regex(
     r"ops_path_tensor(?:_op_(?P<op>[a-z]+))?_src_(?P<source>\w+?)"
     r"(?:_dst_(?P<result>[a-z0-9]+))?(?:_sparsity_(?P<sparsity>on|off))?"
 )
-_TENSOR_INSTRUCTION = re.compile(
+_TENSOR_INSTRUCTION = regex(
     r"inst_executed_pipe_tensor(?:_op_(?P<op>[a-z]+?(?:_type_hfma2)?))?(?:_v2)?"
 )
 _CLOCKS = ("sm__cycles_elapsed.avg.per_second", "smsp__cycles_elapsed.avg.per_second")

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from timesink.errors import TimesinkError, UnreadableError, UsageError
 from timesink.formats.small_files import small_text
+from timesink.patterns import regex
 from timesink.sources.cache import data_folder
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ _MEMORY_SHARE = (0.9, 1.02)
 _ON_CORES = frozenset({"tf32", "fp16", "bf16", "fp8", "int8"})
 """Types that only tensor or matrix cores multiply."""
 _PREFIX = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12, "p": 1e15}
-_QUANTITY = re.compile(
+_QUANTITY = regex(
     r"(?P<number>[0-9.]+(?:e[+-]?[0-9]+)?)\s*"
     r"(?P<prefix>[kmgtp]?)(?P<unit>b/s|bytes?/s|flops?(?:/s)?|ops?(?:/s)?)?",
     re.IGNORECASE,

@@ -19,6 +19,7 @@ from fnmatch import fnmatchcase
 import msgspec
 
 from timesink.errors import UsageError
+from timesink.patterns import regex
 
 SORTS = ("kernel", "copy", "op", "host", "self", "call", "sync")
 """Selectors that take a pattern."""
@@ -42,7 +43,7 @@ _EXAMPLES = {
     "loader-workers": "4",
     "batch": "2",
 }
-_PATTERN = re.compile(r"[*?\[]")
+_PATTERN = regex(r"[*?\[]")
 
 
 class AskedChange(msgspec.Struct, frozen=True):

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from timesink.model.vendors import LIBRARIES_WITH_WORKSPACES
+from timesink.patterns import regex
 
 FORWARD, BACKWARD, OPTIMIZER, SETUP = "forward", "backward", "optimizer", "setup"
 LIBRARY, LOADING, OTHER, NO_STACK = "library", "loading", "other", "no_stack"
@@ -17,16 +18,16 @@ PARTS = (FORWARD, BACKWARD, OPTIMIZER, SETUP, LIBRARY, LOADING, OTHER, NO_STACK)
 MAX_MODULES = 6
 """Frames of a path of modules; deeper ones lose their outermost."""
 
-_FRAME = re.compile(r"^(?P<file>.*)\((?P<line>\d+)\): (?P<name>.*)$", re.DOTALL)
+_FRAME = regex(r"^(?P<file>.*)\((?P<line>\d+)\): (?P<name>.*)$", re.DOTALL)
 _PART_OF_FRAME: Sequence[tuple[str, re.Pattern[str]]] = (
     (
         LIBRARY,
-        re.compile(rf"[Ww]orkspace|{LIBRARIES_WITH_WORKSPACES}"),
+        regex(rf"[Ww]orkspace|{LIBRARIES_WITH_WORKSPACES}"),
     ),
-    (LOADING, re.compile(r"torch/utils/data/|pin_memory|DataLoader")),
+    (LOADING, regex(r"torch/utils/data/|pin_memory|DataLoader")),
     (
         OPTIMIZER,
-        re.compile(
+        regex(
             r"(?:^|[/\\])optim(?:izers?|er)?[/\\]|[/\\](?:zero|fused_adam|lamb|lion)\w*[/\\.]"
             r"|optimizer\w*\.py\(\d+\): |: (?:_init_group|_(?:single|multi)_tensor_\w+)$"
             r"|clip_grad",
@@ -34,14 +35,14 @@ _PART_OF_FRAME: Sequence[tuple[str, re.Pattern[str]]] = (
     ),
     (
         BACKWARD,
-        re.compile(
+        regex(
             r"torch/autograd/(?!grad_mode)|torch/_tensor\.py\(\d+\): backward|: backward$"
             r"|autograd::Engine|_engine_run_backward|Backward\d*(?:::apply|$)",
         ),
     ),
     (
         SETUP,
-        re.compile(
+        regex(
             r"torch/nn/modules/module\.py\(\d+\): (?:_apply|convert|to|cuda|xpu|half|bfloat16|float"
             r"|double|load_state_dict|_load_from_state_dict|to_empty)$|torch/nn/init\.py"
             r"|torch/nn/.*: __init__$|: (?:reset_parameters|_init_weights|init_weights"
@@ -51,16 +52,16 @@ _PART_OF_FRAME: Sequence[tuple[str, re.Pattern[str]]] = (
     ),
     (
         FORWARD,
-        re.compile(
+        regex(
             r": (?:forward|_call_impl|_wrapped_call_impl|__call__)$|torch/nn/functional\.py"
             r"|torch/_inductor/|inductor_cache|torchinductor",
         ),
     ),
 )
-_IS_FRAMEWORK = re.compile(r"^(?:torch|torchvision|torchaudio|functorch|transformers|accelerate)/")
-_IS_CALL = re.compile(r"torch/nn/modules/module\.py$")
-_IS_LAYER = re.compile(r"torch/nn/modules/(?P<layer>\w+)\.py$")
-_STEM = re.compile(r"(?:.*[/\\])?(?P<stem>[^/\\]+?)(?:\.py)?$")
+_IS_FRAMEWORK = regex(r"^(?:torch|torchvision|torchaudio|functorch|transformers|accelerate)/")
+_IS_CALL = regex(r"torch/nn/modules/module\.py$")
+_IS_LAYER = regex(r"torch/nn/modules/(?P<layer>\w+)\.py$")
+_STEM = regex(r"(?:.*[/\\])?(?P<stem>[^/\\]+?)(?:\.py)?$")
 
 
 class StackFacts(NamedTuple):

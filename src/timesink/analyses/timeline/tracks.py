@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +18,7 @@ from timesink.model.intervals import Flags, Ints
 from timesink.model.schema import CAPTURED_KINDS
 from timesink.model.trace import Trace
 from timesink.model.vendors import is_collective_kernel
+from timesink.patterns import regex
 
 HOST, ANNOTATION, DEVICE = "host", "annotation", "device"
 COMMUNICATION, COUNTER, MEMORY = "communication", "counter", "memory"
@@ -37,8 +37,8 @@ _MAX_ASIDE = 4
 """Streams of a device that do little; more of them would fill a screen."""
 _LITTLE = 0.01
 """Events, as a share of those of the busiest stream."""
-_DIGITS = re.compile(r"\d+")
-_NUMBER = re.compile(r"-?\d+")
+_DIGITS = regex(r"\d+")
+_NUMBER = regex(r"-?\d+")
 
 
 @dataclass(frozen=True, slots=True)

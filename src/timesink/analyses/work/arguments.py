@@ -16,10 +16,11 @@ import msgspec
 from msgspec import structs
 
 from timesink.model.element_types import ELEMENT_TYPES, type_by_number, type_by_spelling
+from timesink.patterns import regex
 
 _MAX_ELEMENTS = 2**48
 _LISTS = frozenset({"TensorList", "OptionalTensorList"})
-_NUMBER = re.compile(r"-?(?:\d+\.?\d*(?:e[+-]?\d+)?|inf)")
+_NUMBER = regex(r"-?(?:\d+\.?\d*(?:e[+-]?\d+)?|inf)")
 
 
 class Tensor(msgspec.Struct, frozen=True):

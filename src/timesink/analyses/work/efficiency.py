@@ -6,7 +6,6 @@ the bandwidth of the memory, or what it sends at that of the link, whichever is 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -40,6 +39,7 @@ from timesink.analyses.work.steps import (
 )
 from timesink.model.fitness import STEP_TIME
 from timesink.model.trace import Trace
+from timesink.patterns import regex
 
 REACHED = {MATRIX: 0.80, VECTOR: 0.77, MEMORY: 0.85, LINK: 0.80}
 """Shares of the published peaks that good kernels reach: matrix products, vector work and copies
@@ -63,7 +63,7 @@ _MATRIX_PEAKS: Mapping[str, tuple[str, ...]] = {
 """Peaks that matrix products of a precision are held against, the first that is known."""
 _ROUNDED = "rounded to tf32: faster than fp32 can be"
 _HEADROOM = {"roof_ns": "headroom_ns", "reachable_ns": "reachable_headroom_ns"}
-_LIST, _NUMBER = re.compile(r"\[[\d, ]*\]"), re.compile(r"\d+")
+_LIST, _NUMBER = regex(r"\[[\d, ]*\]"), regex(r"\d+")
 
 _ROOF = {
     **dict.fromkeys(("bound", "precision"), pl.String()),

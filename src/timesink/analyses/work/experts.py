@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import replace
 from itertools import pairwise
 
@@ -11,15 +10,16 @@ import msgspec
 
 from timesink.analyses.work.arguments import CallArguments, KernelLaunch, Tensor
 from timesink.analyses.work.formulas import Work, memory_work
+from timesink.patterns import regex
 
 _EVEN = "tokens choose experts evenly"
 
-_GENERATED = re.compile(
+_GENERATED = regex(
     r"bmm_(?P<out>[A-Za-z0-9]+)_(?P<types>(?:Mx)?[EBF][A-Za-z0-9]+)_Fp32_"
     r"t(?P<m>\d+)x(?P<n>\d+)x\d+"
 )
 """Products that TensorRT-LLM generates: types of result and operands, tile of M x N x K."""
-_OPERAND = re.compile(r"(Mx)?(E2m1|E4m3|E5m2|Bfloat16|Fp16|Fp32)")
+_OPERAND = regex(r"(Mx)?(E2m1|E4m3|E5m2|Bfloat16|Fp16|Fp32)")
 _BYTES = {"E2m1": 0.5, "E4m3": 1.0, "E5m2": 1.0, "Bfloat16": 2.0, "Fp16": 2.0}
 _PRECISIONS = {"E2m1": "fp4", "E4m3": "fp8", "E5m2": "fp8", "Bfloat16": "bf16", "Fp16": "fp16"}
 _MAX_CHOICES = 64

@@ -7,7 +7,6 @@ formula, its family, and where the formula finds its arguments.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from fnmatch import fnmatchcase
@@ -22,6 +21,7 @@ from msgspec import structs
 
 from timesink.analyses.work.arguments import CallArguments, Tensor
 from timesink.model.data_files import csv_rows
+from timesink.patterns import regex
 
 _OPTIONS = {"yes": True, "no": False}
 
@@ -145,7 +145,7 @@ def _formula(text: str) -> Formula:
     return formula
 
 
-_BEFORE_WILDCARD = re.compile(r"[*?\[]")
+_BEFORE_WILDCARD = regex(r"[*?\[]")
 
 
 class FormulaRegistry(msgspec.Struct, frozen=True, eq=False):

@@ -13,7 +13,6 @@ be the parameters of the model, as far as the number of blocks that were launche
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -23,10 +22,11 @@ import msgspec
 from timesink.analyses.work.arguments import CallArguments, KernelLaunch, Tensor
 from timesink.analyses.work.formulas import Work, formula_of, memory_work
 from timesink.analyses.work.pointwise import is_in_place
+from timesink.patterns import regex
 
-_NAME = re.compile(r"(?:triton_(?:[a-z]{3}_fused|\w+?)|(?:cpp|mps)_fused)_(.*?)_?\d*$")
-_BLOCKS = re.compile(r"\b[XYZ]BLOCK=")
-_REDUCED_BLOCKS = re.compile(r"\bR\d*_?BLOCK=")
+_NAME = regex(r"(?:triton_(?:[a-z]{3}_fused|\w+?)|(?:cpp|mps)_fused)_(.*?)_?\d*$")
+_BLOCKS = regex(r"\b[XYZ]BLOCK=")
+_REDUCED_BLOCKS = regex(r"\bR\d*_?BLOCK=")
 _SORTS = {
     # They compute nothing in such a kernel: views, and products that others compute.
     "moves": "view permute transpose expand squeeze unsqueeze slice select t as_strided alias "
@@ -223,8 +223,8 @@ def _convolution_flop(x: Tensor, weight: Tensor, out: Tensor) -> float:
 _CHUNK = 65536
 """Elements that one block of a kernel over lists works on at most; a block never has two lists."""
 _LISTS_KERNEL = "multi_tensor_apply"
-_FUNCTOR_TYPES = re.compile(r"(?:Functor|Functor_|Copy|Identity)\w*<([\w:]+)(?:, ([\w:]+))?")
-_DEPTH = re.compile(r"ListMetadata<\(?(?:int\)?)?(\d+)|MathFunctor<[\w:]+, \(?(?:int\)?)?(\d+)")
+_FUNCTOR_TYPES = regex(r"(?:Functor|Functor_|Copy|Identity)\w*<([\w:]+)(?:, ([\w:]+))?")
+_DEPTH = regex(r"ListMetadata<\(?(?:int\)?)?(\d+)|MathFunctor<[\w:]+, \(?(?:int\)?)?(\d+)")
 _OPERATIONS = {"addcmul": 3, "addcdiv": 3, "lerp": 3, "zero": 0, "copy": 0, "clone": 0}
 _REDUCING = ("norm", "max", "powsum")
 

@@ -9,7 +9,6 @@ message its size: the shares that bus bandwidths are measured by.  Sums on the w
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import replace
 from functools import cache
 from operator import attrgetter
@@ -21,9 +20,10 @@ from timesink.analyses.communication_calls import bus_share, collective_kind, el
 from timesink.analyses.work.arguments import CallArguments, Tensor
 from timesink.analyses.work.formulas import Work, memory_work
 from timesink.analyses.work.pointwise import LONG, broadcast, promote_types
+from timesink.patterns import regex
 
-_OPAQUE = re.compile(r"OpaqueType<\(?(?:unsigned int\)?)?\s*(\d+)u?>")
-_COPIED = re.compile(r"CatArrayBatchedCopy\w*<([\w:]+)")
+_OPAQUE = regex(r"OpaqueType<\(?(?:unsigned int\)?)?\s*(\d+)u?>")
+_COPIED = regex(r"CatArrayBatchedCopy\w*<([\w:]+)")
 _PLAIN = {1: "unsigned char", 2: "c10::Half", 4: "float", 8: "double", 16: "c10::complex<double>"}
 
 
@@ -90,8 +90,8 @@ def concatenated(call: CallArguments) -> Work | None:
 
 _MANY = 10**9
 _GATHERED, _SCATTERED = ("all_gather", "gather"), ("reduce_scatter", "scatter")
-_KERNEL_TYPE = re.compile(r"_(?:Sum|Min|Max|Prod|PreMulSum|SumPostDiv)_(\w+?)(?:_[A-Z]|\W|$)")
-_SHORT_TYPE = re.compile(r"(bf|f|i|u)(\d+)")
+_KERNEL_TYPE = regex(r"_(?:Sum|Min|Max|Prod|PreMulSum|SumPostDiv)_(\w+?)(?:_[A-Z]|\W|$)")
+_SHORT_TYPE = regex(r"(bf|f|i|u)(\d+)")
 _LETTERS = {"f": "float", "bf": "bfloat", "i": "int", "u": "uint"}
 
 
@@ -189,7 +189,7 @@ def collective(call: CallArguments) -> Work | None:
 
 
 _ROWS_KERNEL = "vectorized_gather_kernel"
-_ELEMENTS_KERNEL = re.compile(r"index_elementwise_kernel<(\d+), (\d+)")
+_ELEMENTS_KERNEL = regex(r"index_elementwise_kernel<(\d+), (\d+)")
 """Threads of a block, and elements of a thread."""
 
 

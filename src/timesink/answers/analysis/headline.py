@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -39,11 +38,12 @@ from timesink.answers.analysis.untimed_headlines import log_headline, memory_hea
 from timesink.model import units
 from timesink.model.data_files import csv_rows
 from timesink.model.findings import RunFinding
-from timesink.model.fitness import IDLE, Reason
+from timesink.model.fitness import CRITICAL_PATH, IDLE, Reason
 from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
 from timesink.model.vendors import runtime_title
+from timesink.patterns import regex
 from timesink.rules.counter_names import resource_of
 from timesink.rules.idle import time_between
 from timesink.rules.register import catalogue
@@ -112,7 +112,8 @@ def headline(
     steps = complete_steps(trace)
     costs = {part: average[f"{part}_ns"] for part in _PART_WORDS}
     step_words = _step_words(steps, is_corrected=clock is not None and tells_clocks_apart(clock))
-    bound = _bound(trace, average, costs, findings)
+    shows_bound = recording_fitness(trace).answers(CRITICAL_PATH)
+    bound = _bound(trace, average, costs, findings) if shows_bound else ""
     if has_device_work(trace):
         line = _on_device(trace, costs, step_words, bound)
     else:
@@ -360,7 +361,7 @@ def _action(advice: str) -> str:
     return advice.partition(". ")[0].removesuffix(".")
 
 
-_AFTER_ACTION = re.compile(r"; |(?<!\)): ")
+_AFTER_ACTION = regex(r"; |(?<!\)): ")
 
 
 def _split_action(sentence: str) -> tuple[str, str, str]:

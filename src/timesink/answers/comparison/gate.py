@@ -58,6 +58,7 @@ from timesink.output.junit import junit_xml
 from timesink.output.markdown import to_comment
 from timesink.output.names import as_code, printable, short_names
 from timesink.output.terminal import wrap_line
+from timesink.patterns import regex
 
 OUTCOMES = {PASSED: "Passed", FAILED: "Failed", UNJUDGED: "Not decided"}
 TONES: dict[str, Tone] = {PASSED: "good", FAILED: "bad", UNJUDGED: "warning"}
@@ -78,7 +79,7 @@ _MAX_OPERATORS = 3
 _MAX_NOTES = 3
 _LONGEST_COMMAND = 400
 _LONGEST_HEADLINE = 600
-_GATE_OPTIONS = re.compile(
+_GATE_OPTIONS = regex(
     rf"(?:--fail-on[ =](?P<limit>{REGRESSION}|[^ ]+%))?(?: ?--budget[ =](?P<budgets>.+))?",
     re.DOTALL,
 )
@@ -92,7 +93,7 @@ _OUR_WORDS = (
     "The recorded ",
     "Not compared",
 )
-_FIRST_SENTENCE = re.compile(r"(?<=[\w)%'])\. (?=[A-Z0-9])")
+_FIRST_SENTENCE = regex(r"(?<=[\w)%'])\. (?=[A-Z0-9])")
 _NOT_COMPARED = (LEFT_OUT, UNPAIRED)
 """What notes hold that say so."""
 _REQUIRED_SECTIONS = ("checks", "subject", "command")

@@ -40,6 +40,7 @@ from timesink.model import units
 from timesink.model.diagnosis import CORRECTED, RECORDED, CycleTime, Diagnosis
 from timesink.model.findings import GateCheck
 from timesink.model.units import change, interval_pct, times
+from timesink.patterns import regex
 
 _LEADING = (PROGRAM, *AMOUNTS, COUNTS, DEVICE_TIME)
 
@@ -334,7 +335,7 @@ def step_time_headline(why: Diagnosis) -> str:
     return f"Steps take {by.lstrip('+-')} {'longer' if is_longer else 'less'} ({took})."
 
 
-_ONLY_STEP_TIME = re.compile(r"(Cycle|Step)s? (take|time is)\b")
+_ONLY_STEP_TIME = regex(r"(Cycle|Step)s? (take|time is)\b")
 """How the first sentence of a reason begins that says nothing but how long steps are."""
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
@@ -25,6 +24,7 @@ from timesink.model.vendors import library_title
 from timesink.output.blocks import Block, Detail, Kind, Section, Table, Tree, TreeSide
 from timesink.output.names import short_names
 from timesink.output.numbers import first_nodes, numbers, words
+from timesink.patterns import regex
 
 _NS_PER_US = 1000.0
 NO_PROGRAM = "The program is not known: no timeline with calls was recorded."
@@ -166,7 +166,7 @@ def edit_told(edit: ProgramEdit) -> str:
     return ", ".join(parts)
 
 
-_LAYERS = re.compile(r"\S+ (?:more|fewer) layers? \(\d+ → \d+\)")
+_LAYERS = regex(r"\S+ (?:more|fewer) layers? \(\d+ → \d+\)")
 
 
 # -- as blocks -------------------------------------------------------------------------------------

@@ -28,11 +28,12 @@ from timesink.output.markdown import bullets, section_markdown
 from timesink.output.names import as_code, in_line
 from timesink.output.tables import markdown_table
 from timesink.output.terminal import FILE_WIDTH, attribution_lines, to_plain
+from timesink.patterns import regex
 
 _SIGNIFICANT = 0.05
 _MAX_RANKS = 20
 """Rows of the tables of ranks and collectives."""
-_HEADING = re.compile(r"^(#+ )", re.MULTILINE)
+_HEADING = regex(r"^(#+ )", re.MULTILINE)
 
 
 def comparison_md(comparison: Comparison) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from timesink.model import units
 from timesink.model.data_files import csv_rows
 from timesink.model.vendors import NVIDIA, UNKNOWN, in_words_of
 from timesink.output.names import LONGEST_NAME, cut_middle
+from timesink.patterns import regex
 from timesink.rules.register import is_pytorch
 from timesink.rules.thresholds import DeviceWorkLimits, KernelUseLimits
 
@@ -23,7 +23,7 @@ _ROWS = {
     for row in csv_rows(Path(__file__).with_name("headline.csv"))
 }
 _PRODUCTS = ("gemm", "convolution", "attention")
-_COMPILED = re.compile(r"^triton_")
+_COMPILED = regex(r"^triton_")
 
 
 def largest_headroom_sentence(

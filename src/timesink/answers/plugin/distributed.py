@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,8 +14,9 @@ from timesink.answers.plugin.operators import nest_rows
 from timesink.answers.plugin.query import Query, microseconds
 from timesink.errors import NotFoundError, UsageError
 from timesink.model.trace import Device, Trace
+from timesink.patterns import regex
 
-_NODE_AND_PROCESS = re.compile(r"^(.*)_(\d+)")
+_NODE_AND_PROCESS = regex(r"^(.*)_(\d+)")
 _GIGABYTE = 1024**3
 _OVERLAP_PARTS = {
     "Computation": "computation_only_ns",

@@ -6,7 +6,6 @@ settled in a ledger, by how much of the time is left: nothing is explained twice
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, wraps
@@ -37,14 +36,14 @@ from timesink.model.diagnosis import Component
 from timesink.model.findings import Anomaly, Cause, Evidence, Interval
 from timesink.model.intervals import Floats, Ints
 from timesink.model.schema import HOST_DEVICE
+from timesink.patterns import regex
 from timesink.rules.register import make_cause
 
 _KEY = ["function", "function_class", "device"]
-_ADDRESS = re.compile(" at 0x[0-9a-fA-F]+")
+_ADDRESS = regex(" at 0x[0-9a-fA-F]+")
 
 
-@dataclass(frozen=True, eq=False)
-class CaseFunctions:
+class CaseFunctions(msgspec.Struct, frozen=True, eq=False, dict=True):
     """All that ran on either side: a row of `table` is a column of the arrays."""
 
     table: pl.DataFrame
@@ -204,14 +203,18 @@ def cycle_matrices(
     What the rows of `columns` hold, such as a function and a device, tells the column of a row.
     """
     matrices = [np.zeros((len(cycles), columns.height)) for _ in values]
-    if rows.is_empty() or columns.is_empty():
+    if rows.is_empty() or columns.is_empty() or not len(cycles):
         return matrices
-    placed = rows.join(cycles.to_frame("cycle").with_row_index("row"), "cycle").join(
-        columns.with_row_index("column"), columns.columns, nulls_equal=True
-    )
-    where = placed["row"].to_numpy(), placed["column"].to_numpy()
+    column_of = {key: column for column, key in enumerate(columns.iter_rows())}
+    keys = list(zip(*(rows[name].to_list() for name in columns.columns), strict=True))
+    column = np.array([column_of.get(key, -1) for key in keys], dtype=np.int64)
+    of_row, wanted = rows["cycle"].to_numpy(), cycles.to_numpy()
+    order = np.argsort(wanted, kind="stable")
+    place = order[np.minimum(np.searchsorted(wanted, of_row, sorter=order), len(order) - 1)]
+    some = (column >= 0) & (wanted[place] == of_row)
+    where = place[some], column[some]
     for name, matrix in zip(values, matrices, strict=True):
-        np.add.at(matrix, where, numbers(placed[name]).astype(np.float64))
+        np.add.at(matrix, where, numbers(rows[name]).astype(np.float64)[some])
     return matrices
 
 
@@ -666,7 +669,7 @@ def largest_first(times: dict[str, float]) -> tuple[tuple[str, float], ...]:
     return tuple(sorted(some, key=lambda item: -abs(item[1])))
 
 
-_PYTHON = re.compile(r"\.py\(\d+\): |^<.*>$|^enumerate\(DataLoader\)")
+_PYTHON = regex(r"\.py\(\d+\): |^<.*>$|^enumerate\(DataLoader\)")
 """Names of Python: `train.py(12): step`, `<built-in function sleep>`, data loaders of PyTorch."""
 
 
@@ -680,13 +683,26 @@ class CaseSide:
     @cached_property
     def cycles(self) -> list[int]:
         """Numbers of its cycles, in the order of the rows of `CaseFunctions`."""
-        return self.role.behaviour["cycle"].unique().sort().to_list()
+        cycles: list[int] = np.unique(self.role.behaviour["cycle"].to_numpy()).tolist()
+        return cycles
+
+    @cached_property
+    def _part_times(self) -> dict[str | None, Floats]:
+        """Time of each part in each of its cycles, in order."""
+        rows, cycles = self.anatomy.parts, np.array(self.cycles, dtype=np.int64)
+        place, time = np.searchsorted(cycles, rows["cycle"].to_numpy()), rows["dur_ns"].to_numpy()
+        inside = np.append(cycles, -1)[place] == rows["cycle"].to_numpy()
+        codes, texts = encode(rows["part"])
+        return {
+            text: np.bincount(place[mine], time[mine], minlength=len(cycles)).astype(np.float64)
+            for code, text in enumerate(texts)
+            for mine in [np.flatnonzero(inside & (codes == code))]
+        }
 
     def times_of(self, *parts: str) -> Floats:
         """Time of parts of the cycle together in each of its cycles, in order; zero where none."""
-        chosen = self.anatomy.parts.filter(pl.col("part").cast(pl.String).is_in(parts))
-        summed = dict(chosen.group_by("cycle").agg(pl.col("dur_ns").sum()).iter_rows())
-        return np.array([summed.get(cycle, 0.0) for cycle in self.cycles], dtype=np.float64)
+        times = [self._part_times[part] for part in dict.fromkeys(parts) if part in self._part_times]
+        return np.asarray(sum(times, np.zeros(len(self.cycles))))
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)

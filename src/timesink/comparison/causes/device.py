@@ -44,6 +44,7 @@ from timesink.model import units as amounts
 from timesink.model.intervals import Floats, Ints
 from timesink.model.schema import HOST_DEVICE
 from timesink.model.units import join_names
+from timesink.patterns import regex
 
 _FORMATS = (
     ("fp8", r"e4m3|e5m2|fp8|float8|nvjet_(?:sm\d+_)?[oq][a-z]{2}_"),
@@ -57,7 +58,7 @@ _FORMATS = (
     ("fp32", r"f32f32|(?<![a-z])(sgemm|fp32|float|f32)(?![a-z0-9])|simt_s"),
 )
 """The first that is found counts: kernels of a narrow format often name a wide accumulator too."""
-_RULES = tuple((name, re.compile(rule, re.IGNORECASE)) for name, rule in _FORMATS)
+_RULES = tuple((name, regex(rule, re.IGNORECASE)) for name, rule in _FORMATS)
 FULL_PRECISION = frozenset({"fp32", "fp64"})
 _COMPUTES = text_is("part", "device_compute")
 _MAX_LISTED = 3

@@ -13,30 +13,31 @@ from timesink.comparison.program.alignment import CallChange
 from timesink.comparison.program.calls import COPY, KERNEL, OPERATOR, SORTS, WAIT
 from timesink.comparison.program.edits import ProgramDifference
 from timesink.comparison.thresholds import EditFactsLimits
+from timesink.patterns import regex
 
 OF_KINDS = frozenset({"cycles", "frequency"})
 """Changes that are cycles of a kind."""
 EVERYWHERE = frozenset({"shapes", "uneven", "types", "variants", "repeated", *OF_KINDS})
 """Changes that are not at single places."""
-_BACKWARD = re.compile(r"^autograd::engine|Backward\d*$")
-_NO_WORK = re.compile(
+_BACKWARD = regex(r"^autograd::engine|Backward\d*$")
+_NO_WORK = regex(
     r"^autograd::engine|Backward\d*$|::(?:_?(?:unsafe_)?view\w*|_?reshape\w*|clone|contiguous|copy_"
     r"|_?to(?:_copy)?|empty\w*|new_\w+|zeros\w*|ones\w*|fill_|resize_|expand\w*|transpose|permute|t"
     r"|as_strided|slice|select|narrow|(?:un)?squeeze|detach_?|alias)$"
 )
 """Calls that both passes make all over: views, copies, fresh memory."""
-_MATRIX = re.compile(
+_MATRIX = regex(
     r"::(?:_?scaled_)?(?:linear|addmm|mm|bmm|baddbmm|matmul|_?conv|cudnn_conv|einsum)"
     r"|GraphLaunch|Torch-Compiled Region|CompiledFxGraph"
 )
-_COMPILED = re.compile(
+_COMPILED = regex(
     r"Torch-Compiled Region|CompiledFxGraph|CompiledFunction|TorchDynamo"
     r"|^triton_(?:poi|red|per|for|tem|spl)_"
 )
 """Regions that a compiler made, and kernels that it generated."""
-_READS = re.compile(r"^aten::(?:item|_local_scalar_dense|is_nonzero|nonzero)$")
+_READS = regex(r"^aten::(?:item|_local_scalar_dense|is_nonzero|nonzero)$")
 """Operators that give a value, or a size, to the host."""
-MULTIPLIES = re.compile(r"gemm|nvjet|cutlass|conv|xmma|wgrad|dgrad|Cijk|matmul|mma", re.IGNORECASE)
+MULTIPLIES = regex(r"gemm|nvjet|cutlass|conv|xmma|wgrad|dgrad|Cijk|matmul|mma", re.IGNORECASE)
 _MANY, _FEW_SORTS = 8, 4
 """Calls of one operator in one place, and of how many others at most, that are a loop."""
 

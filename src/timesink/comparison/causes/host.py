@@ -50,6 +50,7 @@ from timesink.model import units
 from timesink.model.findings import Evidence, Interval
 from timesink.model.intervals import Floats
 from timesink.model.units import join_names
+from timesink.patterns import regex
 
 _SORT = ["inside", "after", "before"]
 _PLACE = [*_SORT, "occurrence"]
@@ -390,7 +391,7 @@ _HOST = ("host_cpu", "launch_gap", "idle")
 """Where the host's work shows that ran beside the device before."""
 _CODE = ("host_cpu", "idle", "launch_gap")
 _MAX_LISTED, _MAX_LOADERS = 4, 3
-_COMPILES = re.compile(r"compil|dynamo|inductor|nvrtc|ModuleLoad|autotun", re.IGNORECASE)
+_COMPILES = regex(r"compil|dynamo|inductor|nvrtc|ModuleLoad|autotun", re.IGNORECASE)
 _READING = frozenset({"disk_io", "host_memory"})
 _PROCESSORS = frozenset({"cpu_contention", "cpu_clock"})
 

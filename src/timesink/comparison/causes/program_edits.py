@@ -30,9 +30,10 @@ from timesink.model.data_files import toml_tables
 from timesink.model.diagnosis import ProgramEdit
 from timesink.model.findings import Evidence
 from timesink.model.units import from_to, join_names, per_cycle
+from timesink.patterns import regex
 
 _ENGINE = "autograd::engine::evaluate_function: "
-_CONV = re.compile(r"::\w*conv", re.IGNORECASE)
+_CONV = regex(r"::\w*conv", re.IGNORECASE)
 _CHOICE, _WORKLOAD, _PRECISION = "kernel_choice", "workload_change", "precision_change"
 _OF_SIZES = frozenset(
     {_WORKLOAD, "kernel_change", "added_layer", "synchronisation", "extra_copies", "host_code"}
@@ -442,4 +443,4 @@ def _path_of(change: CallChange, *, backward: bool) -> str:
     return where
 
 
-_LAYER = re.compile(r"\.\d+(?=\.|$)")
+_LAYER = regex(r"\.\d+(?=\.|$)")

@@ -9,7 +9,6 @@ and its peer on GPU 7 do the same.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -26,6 +25,7 @@ from timesink.model.arrays import exclusive_cumsum, run_starts
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.schema import HOST_DEVICE
 from timesink.model.units import natural, quantity
+from timesink.patterns import regex
 
 CYCLE, TIME, CALLS, METRIC = "cycle", "time", "calls", "metric"
 COLLECTIVE = "collective"
@@ -215,9 +215,9 @@ METRIC_FLOORS = {
 }
 """In base units (`model.units`)."""
 
-_LOAD = re.compile("usage|util|occupancy|power")
+_LOAD = regex("usage|util|occupancy|power")
 """Counters that a kernel which only waits drives up."""
-_SNAPSHOTS = re.compile("sm_util|occupancy")
+_SNAPSHOTS = regex("sm_util|occupancy")
 
 
 class Levels(msgspec.Struct, frozen=True, eq=False):

@@ -48,6 +48,7 @@ from timesink.errors import (
 from timesink.formats.small_files import small_content
 from timesink.formats.stored_names import BASELINE_ENDING, SERIES, STORE
 from timesink.model.units import join_names
+from timesink.patterns import regex
 from timesink.sources.kept_answers import Tables, from_bytes, to_bytes
 from timesink.sources.places import without_password
 from timesink.sources.recordings import Recording
@@ -59,7 +60,7 @@ VARIABLE = "TIMESINK_BASELINES"
 """Names another store for all commands."""
 FORMAT = 1
 """Raised whenever what is kept of a run, or what it means, changes."""
-_SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_SAFE = regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _REFERENCE = "@"
 _RENAMING = frozenset({"file", "local", "sftp", "ssh", "smb", "hdfs", "dir", "memory"})
 """File systems that show a file while it is written; others show whole objects only."""

@@ -25,11 +25,12 @@ from timesink.comparison.steps.sides import anatomy_of_role
 from timesink.errors import UnreadableError, UsageError
 from timesink.formats.small_files import DamagedError, decode_small_toml, option_text
 from timesink.model.units import brief_ns, count_noun, signed_ns, size_bytes
+from timesink.patterns import regex
 from timesink.sources.untimed import SNAPSHOT, WORDS
 
 _NS_OF = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": 10**9}
-_AMOUNT = re.compile(r"\+?\s*((?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,2})?)\s*(\S+)", re.IGNORECASE)
-_PLAIN = re.compile(r"\+?\s*(\d+\.?\d*|\.\d+)\s*([A-Za-z%]*)")
+_AMOUNT = regex(r"\+?\s*((?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,2})?)\s*(\S+)", re.IGNORECASE)
+_PLAIN = regex(r"\+?\s*(\d+\.?\d*|\.\d+)\s*([A-Za-z%]*)")
 _TIME = 'a time is a number and its unit, as in "1.5 ms" (ns, us, ms, s)'
 _INCREASE = 'an increase is a percentage or a time, as in "10%" or "0.2 ms"'
 _FORM = 'an entry is  "aten::mm" = { max = "1.5 ms", max_increase = "10%" }  below [operators]'

@@ -7,7 +7,6 @@ content: two who add at once lose nothing, and the same run added twice counts o
 from __future__ import annotations
 
 import hashlib
-import re
 import shlex
 import subprocess
 import time
@@ -39,6 +38,7 @@ from timesink.formats.stored_names import SERIES
 from timesink.model.diagnosis import PLAIN, RECORDED
 from timesink.model.recorded_run import RecordedRun
 from timesink.model.units import count_noun, join_names
+from timesink.patterns import regex
 from timesink.recorder.versions import git, state_of
 from timesink.sources.ab_folder import NEW, is_ab, read_ab
 from timesink.sources.sidecars import run_file_in
@@ -48,7 +48,7 @@ from timesink.version import __version__
 SCHEMA = "timesink/history-row/1"
 _ROW = ".row"
 """JSON inside; a name that nobody takes for a trace."""
-_COMMIT = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]{3,79}")
+_COMMIT = regex(r"[0-9A-Za-z][0-9A-Za-z._-]{3,79}")
 _BETWEEN = "\x1f"
 _SUMMED = ("launches", "syncs", "copied_bytes", "device_ns")
 

@@ -46,6 +46,7 @@ from timesink.model.intervals import Flags, Ints
 from timesink.model.nested_calls import Nodes, levels, pre_order
 from timesink.model.schema import BUSY_KINDS, CAPTURED_KINDS, LINE_PREFIX, MODULE_PREFIX
 from timesink.model.trace import Trace
+from timesink.patterns import regex
 
 SORTS = ("operator", "annotation", "module", "runtime", "wait", "allocator", "kernel", "copy")
 """What a call is.  Waits and allocator calls are calls of the runtime with a meaning of their own;
@@ -61,7 +62,7 @@ _SORT_OF_KIND = {
     "driver": RUNTIME,
 }
 ON_DEVICE = (KERNEL, COPY)
-_PREFIX = re.compile(rf"^(?:{vendors.CALL_PREFIXES})(?=[A-Z_])")
+_PREFIX = regex(rf"^(?:{vendors.CALL_PREFIXES})(?=[A-Z_])")
 """What calls of the runtime begin with, by which the same call of two makers differs."""
 _ROOT = np.uint64(0x9E3779B97F4A7C15)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator
 
 import msgspec
@@ -17,8 +16,9 @@ from timesink.comparison.steps.sides import is_related, is_unplaced, match_funct
 from timesink.comparison.thresholds import RecordedEventsLimits
 from timesink.model.intervals import Flags, Floats
 from timesink.model.schema import HOST_DEVICE
+from timesink.patterns import regex
 
-_GRAPH = re.compile(r"GraphLaunch")
+_GRAPH = regex(r"GraphLaunch")
 """Replaying a graph runs kernels without operators; there are none to record."""
 PYTHON, OPERATORS = "Python functions", "operators"
 _DEVICE_WORK, HOST_EVENTS = "device work", "host events"

@@ -422,3 +422,44 @@ class ChosenInputs:
             codes[rows] = column.values
             group[key] = PieceColumn(codes, column.vocabulary)
         return group
+
+
+_NOT_SAMPLED = frozenset({"hostname"})
+"""Arguments of counter events that say where, not how much."""
+_SAMPLED = ("index", "phase", "category", "ts_ns", "pid", "tid")
+"""What a sample takes over from its event."""
+
+
+def samples(
+    group: Group, raws: Sequence[Raw], words: Vocabularies, tally: Tally, *, of_ranges: bool = False
+) -> Group:
+    """Counter values of these events: one row per series.
+
+    Ranges of a hardware profiler name their metrics in the arguments, beside ordinary ones.
+    """
+    names = words.names.words()
+    codes = group["name"].values
+    rows: list[tuple[int, str, float]] = []
+    labels = ["" if code < 0 else str(names[code]) for code in codes.tolist()]
+    for row, series in enumerate(load_each(raws, tally)):
+        name = labels[row]
+        if len(series) == 1 and type(series.get("value")) is float and not of_ranges:
+            rows.append((row, name, series["value"]))  # as nearly all are
+            continue
+        skipped_keys = DEVICE.all_keys if of_ranges else _NOT_SAMPLED
+        series_values = {key: value for key, value in series.items() if key not in skipped_keys}
+        for key, value in series_values.items():
+            is_single = len(series_values) == 1 or key == "value"
+            counter = key if of_ranges else name if is_single else f"{name} {key}"
+            try:
+                # Numbers written as text count; true and false are no measurements.
+                rows.append((row, counter, float("" if isinstance(value, bool) else value)))
+            except (TypeError, ValueError, OverflowError):
+                tally.add("bad_value", 1, f"counter {name}: {key} = {value!r}")
+    where = np.array([row for row, _, _ in rows], np.intp)
+    taken = {key: PieceColumn(group[key].values[where], group[key].vocabulary) for key in _SAMPLED}
+    return {
+        **taken,
+        "counter": PieceColumn(words.names.encode(counter for _, counter, _ in rows), "names"),
+        "value": PieceColumn(np.array([value for _, _, value in rows], np.float64)),
+    }

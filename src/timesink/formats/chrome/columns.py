@@ -5,7 +5,7 @@ This is what a worker hands back: small, flat, picklable, free of Python objects
 
 from __future__ import annotations
 
-import re
+import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from decimal import ROUND_HALF_EVEN, Decimal
@@ -14,6 +14,8 @@ from typing import Any
 import msgspec
 import numpy as np
 import numpy.typing as npt
+
+from timesink.patterns import regex
 
 Codes = npt.NDArray[np.int32]
 NULL_CODE = -1
@@ -131,9 +133,13 @@ NULL_INT = -(2**63)
 """Stands for a missing integer until the tables are assembled."""
 
 EXACT_FLOAT_LIMIT_US = float(2**43)
+NO_TIME = float("nan")
+"""The one NaN that stands for a missing time: it is found by identity."""
+_WHOLE_FLOAT_LIMIT_US = 2.0**53
+"""Below this a float64 holds whole microseconds exactly (and their ns fit 64 bits)."""
 _MAX_DIGITS = 15
 """Before the point; so many surely fit 64 bits as nanoseconds."""
-_AS_PROFILERS_WRITE = re.compile(rb"(?:-?\d{1,15}\.\d{3},)*")
+_AS_PROFILERS_WRITE = regex(rb"(?:-?\d{1,15}\.\d{3},)*")
 _TOO_LARGE = 19
 """A power of ten beyond 64 bits."""
 
@@ -175,3 +181,45 @@ def _one_us_to_ns(text: bytes) -> int:
     except (ArithmeticError, ValueError):
         return NULL_INT
     return value if abs(value) < 2**63 else NULL_INT
+
+
+def exact_times(times: Iterable[Sequence[Any]]) -> list[Int64Array] | None:
+    """Start and duration in ns, or None when digits that were written are gone."""
+    exact = [_exact_ns(column) for column in times]
+    present = [column for column in exact if column is not None]
+    return present if len(present) == len(exact) else None
+
+
+def _exact_ns(times: Sequence[Any]) -> Int64Array | None:
+    if isinstance(times[0], msgspec.Raw):
+        return text_us_to_ns([bytes(raw) for raw in times])
+    try:
+        as_floats = np.array(times, np.float64)
+    except OverflowError:
+        return None
+    largest = np.nanmax(np.abs(as_floats), initial=0.0)
+    if largest < EXACT_FLOAT_LIMIT_US:
+        return float_us_to_ns(as_floats)
+    integers = list(map(type, times)).count(int)
+    if integers + times.count(NO_TIME) < len(times) or largest >= _WHOLE_FLOAT_LIMIT_US:
+        return None
+    missing = np.isnan(as_floats)
+    return np.where(missing, NULL_INT, np.where(missing, 0, as_floats).astype(np.int64) * 1000)
+
+
+def flow_ids(ids: Sequence[Any]) -> PieceColumn:
+    """Ids as numbers: text is read as one, or hashed alike in every process."""
+    try:
+        return PieceColumn(np.array(ids, np.int64))
+    except (TypeError, ValueError, OverflowError):
+        return PieceColumn(np.array([_flow_number(flow_id) for flow_id in ids], np.int64))
+
+
+def _flow_number(flow_id: Any) -> int:
+    if flow_id is None:
+        return NULL_INT
+    try:
+        number = int(flow_id, 0) if isinstance(flow_id, str) else flow_id
+    except ValueError:
+        number = 2**40 + zlib.crc32(str(flow_id).encode())
+    return number if abs(number) < 2**63 else number % 2**62

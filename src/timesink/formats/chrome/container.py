@@ -13,6 +13,9 @@ from collections.abc import Set as AbstractSet
 
 import msgspec
 
+from timesink.formats.source_file import EVENTS_KEY, METADATA_KEY
+from timesink.patterns import regex
+
 PIECE_BYTES = 2 * 1024 * 1024
 """Small enough that a piece and its events stay in the cache of a core."""
 HEAD_LIMIT = 256 * 1024 * 1024
@@ -22,17 +25,15 @@ EVENT_LIMIT = 256 * 1024 * 1024
 size, and what it unpacks to has to fit into memory until an event ends."""
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_EVENTS_KEY = re.compile(rb'"traceEvents"\s*:\s*\[')
 _LONGEST_EVENTS_KEY = 256
 """With its white space; so much of the old text is searched again with each new block."""
-_BARE_LIST = re.compile(rb"\s*\[")
-_BOUNDARY = re.compile(rb'\}\s*,\s*(?=\{\s*")')
-_EMPTY_LIST = re.compile(rb"\[\s*\]")
-_LIST_END = re.compile(rb"\}\s*\]")
-_METADATA_KEY = re.compile(rb'"(?:schemaVersion|deviceProperties|distributedInfo)"\s*:')
-_PHASE_KEY = re.compile(rb'"ph"\s*:')
-_EARLY_PHASE = re.compile(rb'[\s,]*\{[^{}]*"ph"\s*:\s*"')
-_STRUCTURE = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]]', re.DOTALL)
+_BARE_LIST = regex(rb"\s*\[")
+_BOUNDARY = regex(rb'\}\s*,\s*(?=\{\s*")')
+_EMPTY_LIST = regex(rb"\[\s*\]")
+_LIST_END = regex(rb"\}\s*\]")
+_PHASE_KEY = regex(rb'"ph"\s*:')
+_EARLY_PHASE = regex(rb'[\s,]*\{[^{}]*"ph"\s*:\s*"')
+_STRUCTURE = regex(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]]', re.DOTALL)
 _WINDOW = 64 * 1024
 _LONGEST_VALUE = 256 * 1024
 """Beyond this, brackets that do not match are damage; looking further would take forever."""
@@ -56,7 +57,7 @@ def find_events(head: bytes | bytearray, search_from: int = 0) -> tuple[int, boo
     bare = _BARE_LIST.match(head, start)
     if bare:
         return bare.end(), True
-    matches = list(_EVENTS_KEY.finditer(head, max(start, search_from)))
+    matches = list(EVENTS_KEY.finditer(head, max(start, search_from)))
     # A field of the same name deeper down is not the list; damaged metadata proves nothing.
     for match in matches:
         if object_in(bytes(head[start : match.end()]) + b"]}") is not None:
@@ -77,17 +78,11 @@ def looks_like_events(head: bytes) -> bool:
     position = find_events(head)
     if position is None:
         # Metadata may be longer than the head; its keys give it away.
-        return _METADATA_KEY.search(head) is not None
+        return METADATA_KEY.search(head) is not None
     at, bare = position
     if not bare:
         return True
     return _PHASE_KEY.search(head, at) is not None and head[at:].lstrip()[:1] == b"{"
-
-
-def names_its_profiler(head: bytes) -> bool:
-    """Whether the metadata in front is that of a profiler whose traces no other reader takes."""
-    is_object = head.lstrip()[:1] == b"{"
-    return is_object and bool(_METADATA_KEY.search(head) and _EVENTS_KEY.search(head))
 
 
 def split_head(blocks: Iterable[bytes]) -> tuple[bytes, bool, Iterator[bytes]] | None:

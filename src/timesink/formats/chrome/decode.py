@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import gc
-import zlib
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from itertools import compress, takewhile
+from itertools import compress
 from typing import Any, Literal
 
 import msgspec
@@ -16,49 +15,29 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from timesink.formats.chrome import arguments
-from timesink.formats.chrome.arguments import DEVICE, Lane, TextEnvelope
+from timesink.formats.chrome.arguments import TextEnvelope
 from timesink.formats.chrome.columns import (
-    EXACT_FLOAT_LIMIT_US,
+    NO_TIME,
     NULL_CODE,
     NULL_INT,
+    Codes,
     Group,
     Int64Array,
     Piece,
     PieceColumn,
     Tally,
     Vocabularies,
-    float_us_to_ns,
-    text_us_to_ns,
+    exact_times,
+    flow_ids,
 )
-from timesink.formats.chrome.container import PieceText, cut_pieces, split_end, split_head
+from timesink.formats.chrome.container import PieceText, split_end
 from timesink.formats.chrome.repair import mend_piece, mend_text
-from timesink.formats.chrome.scanner import (
-    FLOAT,
-    IGNORED,
-    INT,
-    LANE,
-    MARKER,
-    PACKED,
-    TEXT,
-    GroupPlan,
-    PieceScanner,
-    RunPiece,
-    ScannedGroup,
-    ScannedPiece,
-    bits_of,
-)
-from timesink.formats.read_options import IsChosen, Progress
-from timesink.formats.source_file import Damage, SourceFile
+from timesink.formats.read_options import IsChosen
 from timesink.model.vendors import DEVICE_CATEGORIES, FLOW_CATEGORIES, HOST_CATEGORIES
-from timesink.runtime.native import is_native
-from timesink.runtime.read_ahead import read_ahead
-from timesink.runtime.workers import usable_cores
+from timesink.runtime.native import is_native, native_module
 
 Fields = list[tuple[Any, ...]]
 """One tuple per field of the envelope, in the order of its fields."""
-_NAN = float("nan")
-_WHOLE_FLOAT_LIMIT_US = 2.0**53
-"""Below this a float64 holds whole microseconds exactly (and their ns fit 64 bits)."""
 _TIMES = slice(5, 7)
 """Where `ts` and `dur` stand among the fields."""
 
@@ -79,7 +58,7 @@ _KnownCategory: Any = Literal[_CATEGORIES]
 def _decoder(name: str, phase: Any, category: Any, time: Any) -> msgspec.json.Decoder[Any]:
     """A decoder of lists of events that differ from `TextEnvelope` in these types."""
     overrides: dict[str, Any] = {"ph": (phase | None, None), "cat": (category | None, None)}
-    overrides |= {"ts": (time, _NAN), "dur": (time, _NAN)}
+    overrides |= {"ts": (time, NO_TIME), "dur": (time, NO_TIME)}
     fields = msgspec.structs.fields(TextEnvelope)
     struct: Any = msgspec.defstruct(
         name,
@@ -109,90 +88,6 @@ ENVELOPES: tuple[msgspec.json.Decoder[Any], ...] = (
 def transpose(envelopes: Sequence[Any]) -> Fields:
     """Fields of the events, each as one tuple; empty when there are no events."""
     return list(zip(*map(msgspec.structs.astuple, envelopes), strict=True))
-
-
-def exact_times(fields: Fields) -> list[Int64Array] | None:
-    """Start and duration in ns, or None when digits that were written are gone."""
-    exact = [_exact_ns(times) for times in fields[_TIMES]]
-    present = [times for times in exact if times is not None]
-    return present if len(present) == len(exact) else None
-
-
-def _exact_ns(times: Sequence[Any]) -> Int64Array | None:
-    if isinstance(times[0], Raw):
-        return text_us_to_ns([bytes(raw) for raw in times])
-    try:
-        as_floats = np.array(times, np.float64)
-    except OverflowError:
-        return None
-    largest = np.nanmax(np.abs(as_floats), initial=0.0)
-    if largest < EXACT_FLOAT_LIMIT_US:
-        return float_us_to_ns(as_floats)
-    # Only a missing time is the one NaN; `count` finds it by identity.
-    integers = list(map(type, times)).count(int)
-    if integers + times.count(_NAN) < len(times) or largest >= _WHOLE_FLOAT_LIMIT_US:
-        return None
-    missing = np.isnan(as_floats)
-    return np.where(missing, NULL_INT, np.where(missing, 0, as_floats).astype(np.int64) * 1000)
-
-
-_NOT_SAMPLED = frozenset({"hostname"})
-"""Arguments of counter events that say where, not how much."""
-_SAMPLED = ("index", "phase", "category", "ts_ns", "pid", "tid")
-"""What a sample takes over from its event."""
-
-
-def flow_ids(ids: Sequence[Lane]) -> PieceColumn:
-    """Ids as numbers: text is read as one, or hashed alike in every process."""
-    try:
-        return PieceColumn(np.array(ids, np.int64))
-    except (TypeError, ValueError, OverflowError):
-        return PieceColumn(np.array([_flow_number(flow_id) for flow_id in ids], np.int64))
-
-
-def _flow_number(flow_id: Lane) -> int:
-    if flow_id is None:
-        return NULL_INT
-    try:
-        number = int(flow_id, 0) if isinstance(flow_id, str) else flow_id
-    except ValueError:
-        number = 2**40 + zlib.crc32(str(flow_id).encode())
-    return number if abs(number) < 2**63 else number % 2**62
-
-
-def samples(
-    group: Group, raws: Sequence[Raw], words: Vocabularies, tally: Tally, *, of_ranges: bool = False
-) -> Group:
-    """Counter values of these events: one row per series.
-
-    Ranges of a hardware profiler name their metrics in the arguments, beside ordinary ones.
-    """
-    names = words.names.words()
-    codes = group["name"].values
-    rows: list[tuple[int, str, float]] = []
-    labels = ["" if code < 0 else str(names[code]) for code in codes.tolist()]
-    for row, series in enumerate(arguments.load_each(raws, tally)):
-        name = labels[row]
-        if len(series) == 1 and type(series.get("value")) is float and not of_ranges:
-            rows.append((row, name, series["value"]))  # as nearly all are
-            continue
-        skipped_keys = DEVICE.all_keys if of_ranges else _NOT_SAMPLED
-        series_values = {key: value for key, value in series.items() if key not in skipped_keys}
-        for key, value in series_values.items():
-            is_single = len(series_values) == 1 or key == "value"
-            counter = key if of_ranges else name if is_single else f"{name} {key}"
-            try:
-                # Numbers written as text count; true and false are no measurements.
-                rows.append((row, counter, float("" if isinstance(value, bool) else value)))
-            except (TypeError, ValueError, OverflowError):
-                tally.add("bad_value", 1, f"counter {name}: {key} = {value!r}")
-    where = np.array([row for row, _, _ in rows], np.intp)
-    taken = {key: PieceColumn(group[key].values[where], group[key].vocabulary) for key in _SAMPLED}
-    return {
-        **taken,
-        "counter": PieceColumn(words.names.encode(counter for _, counter, _ in rows), "names"),
-        "value": PieceColumn(np.array([value for _, _, value in rows], np.float64)),
-    }
 
 
 def append(groups: dict[str, Group], name: str, more: Group) -> None:
@@ -272,6 +167,227 @@ def group_of_category(category: str | None) -> str:
     return "python" if kind == "python_function" else "operator"
 
 
+# Pieces by the native scanner, where the package was built with it; else there is none.
+#
+# The scanner takes clean pieces, which nearly all are.  What it refuses, the Python path decodes
+# into the same vocabularies, so that both give the same tables.
+
+_scanner = native_module()
+VOCABULARIES = tuple(Vocabularies.__slots__)
+INT, FLOAT, LANE, TEXT, MARKER, PACKED, IGNORED = range(7)
+_PARTS_OF_RUN_PIECE = 3
+_TYPES = {INT: np.int64, FLOAT: np.float64, LANE: np.int32, TEXT: np.int32}
+_ENVELOPE = ("phase", "category", "name", "pid", "tid", "ts_ns", "dur_ns", "flow_id")
+"""Columns that events of every group may have, in the order of the scanner's bits."""
+GroupPlan = tuple[str, bool, list[tuple[str, int, int, int]], list[int], int, bool, bool]
+"""Name, whether it has arguments, keys (text, type, column, rank), types of columns; what it keeps
+of the envelope, whether its events need no time, whether its values are taken from the text."""
+
+
+def bits_of(columns: Iterable[str]) -> int:
+    """Columns of the envelope, as the scanner is told which to keep."""
+    return sum(1 << _ENVELOPE.index(column) for column in columns)
+
+
+class ScannedVocabulary:
+    """A vocabulary that the scanner holds, with the face of `Vocabulary`."""
+
+    def __init__(self, scanner: Any, name: str) -> None:
+        self._scanner = scanner
+        self._place = VOCABULARIES.index(name)
+        self._words: list[Any] = []
+
+    def encode(self, values: Iterable[Any]) -> Codes:
+        values = values if isinstance(values, list | tuple) else list(values)
+        kinds = set(map(type, values))
+        if not (kinds <= _PLAIN and len(kinds & _NUMBERS) <= 1):
+            return self._intern(values)
+        # Few of many are unlike: each is handed over once.
+        words = dict.fromkeys(values)
+        codes = dict(zip(words, self._intern(words).tolist(), strict=True))
+        return np.fromiter(map(codes.__getitem__, values), np.int32, len(values))
+
+    def _intern(self, values: Iterable[Any]) -> Codes:
+        items = [_item(value) for value in values]
+        return np.frombuffer(_scanner.intern(self._scanner, self._place, items), np.int32)
+
+    def __getitem__(self, value: Any) -> int:
+        return int(self.encode([value])[0])
+
+    def get(self, value: Any, default: int) -> int:
+        words = self.words()
+        return words.index(value) if value in words else default
+
+    def words(self) -> list[Any]:
+        """Every word, in order of its code."""
+        self._words += _scanner.words(self._scanner, self._place, len(self._words))
+        return list(self._words)
+
+
+_NUMBERS = {int, bool, float}
+"""Values of two of these can be equal, and are other words."""
+_PLAIN = {str, bytes, type(None), *_NUMBERS}
+
+
+def _integers(size: int) -> str:
+    """The type of integers of so many bytes."""
+    return f"i{size}"
+
+
+def _rare(group: tuple[bytes, ...] | None) -> ScannedGroup | None:
+    if group is None:
+        return None
+    rows, starts, ends, marked, unknown = (np.frombuffer(part, np.int32) for part in group)
+    return ScannedGroup(rows, starts, ends, [], marked, unknown, is_odd=False)
+
+
+def _item(value: Any) -> tuple[bytes, bool] | None:
+    if value is None or value == b"":
+        return None
+    if isinstance(value, bytes):
+        return bytes(value), False
+    return str(value).encode("utf-8", "surrogatepass"), isinstance(value, int)
+
+
+class ScannedGroup(msgspec.Struct, frozen=True):
+    """Events of one group in a piece: their rows, where their arguments stand, and columns."""
+
+    rows: npt.NDArray[np.int32]
+    starts: npt.NDArray[np.int32]
+    ends: npt.NDArray[np.int32]
+    columns: list[npt.NDArray[Any] | None]
+    """None where no event gives a value."""
+    marked: npt.NDArray[np.int32]
+    """Places in `rows` of events with rare arguments, and of those with unknown ones."""
+    unknown: npt.NDArray[np.int32]
+    is_odd: bool
+    """Whether a value has an unexpected type, so that there are no columns."""
+
+
+class ScannedPiece(msgspec.Struct, frozen=True):
+    """What the scanner saw of a piece: a value per event, and groups by their number."""
+
+    count: int
+    phase: Codes
+    category: Codes
+    name: Codes
+    pid: Codes
+    tid: Codes
+    ts_ns: npt.NDArray[np.int64]
+    dur_ns: npt.NDArray[np.int64]
+    ids: npt.NDArray[np.int64]
+    places: npt.NDArray[np.int8]
+    groups: list[ScannedGroup | None]
+
+
+class RunPiece(msgspec.Struct, frozen=True):
+    """A piece that went to the run: what of it has to be looked at in its text."""
+
+    count: int
+    phases: npt.NDArray[np.int32]
+    """Events of each phase, by its code; the first are those without one."""
+    groups: list[ScannedGroup | None]
+    """Those with rare or unknown arguments, without columns."""
+
+
+RunColumns = dict[str, npt.NDArray[Any]]
+"""Columns of a group by name; those of arguments are numbered."""
+
+
+class PieceScanner:
+    """Scans pieces one after another; texts are numbered in vocabularies they share."""
+
+    def __init__(
+        self,
+        groups: list[GroupPlan],
+        categories: list[tuple[str, int]],
+        phases: list[tuple[str, int]],
+        special: tuple[int, int, int, int, int, int],
+        memory_name: str,
+    ) -> None:
+        seed = int.from_bytes(os.urandom(8), "little")
+        self._types = [group[3] for group in groups]
+        self._scanner = _scanner.make(seed, groups, categories, phases, special, memory_name, "X")
+        self.vocabularies: Any = Vocabularies(
+            **{name: ScannedVocabulary(self._scanner, name) for name in VOCABULARIES}  # type: ignore[arg-type]
+        )
+
+    def scan(self, text: bytes, *, to_run: bool) -> ScannedPiece | RunPiece | None:
+        """Columns of a piece of valid JSON; None where it is damaged or unusual.
+
+        With `to_run` those of a piece in which nothing is odd stay with those of the pieces before.
+        """
+        scanned = _scanner.scan(self._scanner, text, to_run)
+        if scanned is None:
+            return None
+        if len(scanned) == _PARTS_OF_RUN_PIECE:
+            count, phases, groups = scanned
+            return RunPiece(count, np.frombuffer(phases, np.int32), list(map(_rare, groups)))
+        count, *columns, places, groups = scanned
+        phase, category, name, pid, tid = (np.frombuffer(c, np.int32) for c in columns[:5])
+        ts_ns, dur_ns, ids = (np.frombuffer(column, np.int64) for column in columns[5:])
+        return ScannedPiece(
+            count=count,
+            phase=phase,
+            category=category,
+            name=name,
+            pid=pid,
+            tid=tid,
+            ts_ns=ts_ns,
+            dur_ns=dur_ns.copy(),  # what is negative is mended in place
+            ids=ids,
+            places=np.frombuffer(places, np.int8),
+            groups=list(self._groups(groups)),
+        )
+
+    def end_run(self) -> list[tuple[RunColumns, list[npt.NDArray[Any] | None]] | None]:
+        """Each group's columns over the pieces of the run: of the envelope, and of arguments.
+
+        Rows are numbered over the whole run.
+        """
+        return [
+            None if group is None else self._run_group(*group, types=types)
+            for group, types in zip(_scanner.end_run(self._scanner), self._types, strict=False)
+        ]
+
+    def _run_group(
+        self, count: int, index: bytes, *parts: Any, types: list[int]
+    ) -> tuple[RunColumns, list[npt.NDArray[Any] | None]]:
+        *envelope, arguments = parts
+        columns = {"index": np.frombuffer(index, np.int32)}
+        for name, values in zip(_ENVELOPE, envelope, strict=True):
+            if values is not None:
+                columns[name] = np.frombuffer(values, _integers(len(values) // count))
+        return columns, [
+            None
+            if values is None
+            else np.frombuffer(
+                values, np.float64 if kind == FLOAT else _integers(len(values) // count)
+            )
+            for values, kind in zip(arguments, types, strict=True)
+        ]
+
+    def _groups(self, groups: list[Any]) -> Iterator[ScannedGroup | None]:
+        for group, types in zip(groups, self._types, strict=True):
+            if group is None:
+                yield None
+                continue
+            *parts, columns, marked, unknown, is_odd = group
+            rows, starts, ends = (np.frombuffer(values, np.int32) for values in parts)
+            yield ScannedGroup(
+                rows,
+                starts,
+                ends,
+                [
+                    None if values is None else np.frombuffer(values, _TYPES[kind])
+                    for values, kind in zip(columns, types, strict=True)
+                ],
+                np.frombuffer(marked, np.int32),
+                np.frombuffer(unknown, np.int32),
+                bool(is_odd),
+            )
+
+
 class PieceDecoder:
     """Decodes pieces one after another; texts are numbered in vocabularies they share."""
 
@@ -305,7 +421,7 @@ class PieceDecoder:
                 fields = transpose(ENVELOPES[place].decode(text))
             except msgspec.ValidationError:
                 continue
-            times = exact_times(fields)
+            times = exact_times(fields[_TIMES])
             if times is not None:
                 # The pieces of one trace are alike: the next one starts where this one ended.
                 self._envelope = place
@@ -357,7 +473,7 @@ class PieceDecoder:
     def columns_of(self, number: int, events: Sequence[TextEnvelope], tally: Tally) -> Piece:
         """Columns of events decoded one by one; what is odd about them goes to the tally."""
         fields = transpose(events)
-        return self._columns(number, fields, exact_times(fields) or (), tally)
+        return self._columns(number, fields, exact_times(fields[_TIMES]) or (), tally)
 
     def columns_at(self, number: int, fields: Fields, times: Sequence[Int64Array]) -> Piece:
         """Columns of events whose fields stand in columns already, with exact times in ns."""
@@ -392,7 +508,8 @@ class PieceDecoder:
                 if not self._brief:
                     group["flow_id"] = flow_ids(list(compress(flow_id, mask)))
             elif group_name == "counter":
-                append(groups, "samples", samples(group, list(compress(args, mask)), words, tally))
+                values = arguments.samples(group, list(compress(args, mask)), words, tally)
+                append(groups, "samples", values)
             else:
                 raws = list(compress(args, mask))
                 self._add_arguments(groups, group_name, group, raws, tally)
@@ -424,7 +541,7 @@ class PieceDecoder:
                 if not self._brief:
                     group["flow_id"] = PieceColumn(scanned.ids[rows])
             elif group_name == "counter":
-                values = samples(group, raws.all(), self.vocabularies, tally)
+                values = arguments.samples(group, raws.all(), self.vocabularies, tally)
                 append(groups, "samples", values)
             elif seen.is_odd or len(rows) != len(seen.rows):
                 self._add_arguments(groups, group_name, group, raws.all(), tally)
@@ -445,7 +562,7 @@ class PieceDecoder:
         rare = [(row, raws[row]) for row in seen.marked.tolist()]
         self._add_rare(groups, name, group, rare)
         if name == "ranges":
-            values = samples(group, raws.all(), self.vocabularies, tally, of_ranges=True)
+            values = arguments.samples(group, raws.all(), self.vocabularies, tally, of_ranges=True)
             append(groups, "samples", values)
 
     def _note_unknown(self, name: str, raws: RawArguments, tally: Tally) -> None:
@@ -552,7 +669,7 @@ class PieceDecoder:
         groups[name] = {**group, **columns}
         self._add_rare(groups, name, group, rare)
         if name == "ranges":
-            append(groups, "samples", samples(group, raws, words, tally, of_ranges=True))
+            append(groups, "samples", arguments.samples(group, raws, words, tally, of_ranges=True))
 
     def _add_rare(
         self, groups: dict[str, Group], name: str, group: Group, rare: arguments.Rare
@@ -664,12 +781,6 @@ def _plan_of(name: str, *, brief: bool) -> GroupPlan:
     return name, True, list(keys.values()), types, *details
 
 
-# One stream, several processes: each decodes its share of the pieces.
-#
-# Unpacking is cheap beside decoding, so workers share nothing: each unpacks the whole stream and
-# skips the pieces of the others.
-
-
 class Share(msgspec.Struct, frozen=True):
     """What one process decoded."""
 
@@ -682,44 +793,7 @@ class Share(msgspec.Struct, frozen=True):
     damage: list[str] = msgspec.field(default_factory=list)
 
 
-def decode_share(
-    source: SourceFile,
-    share: int,
-    shares: int,
-    brief: IsChosen | None = None,
-    progress: Progress | None = None,
-    *,
-    is_stopped: Callable[[], bool] = bool,
-) -> Share:
-    """Decode every `shares`-th piece, from number `share` on, until it is stopped."""
-    damage = Damage()
-    opened = split_head(source.blocks(damage, progress))
-    if opened is None:
-        return Share([], {}, source.head(), bare=False, has_events=False, damage=damage)
-    head, bare, stream = opened
-    decoder = PieceDecoder(brief)
-    # The C library hands blocks of a few MB back to the system each time they are freed, and
-    # faults them in again page by page.  Freeing one large block tells it to keep them.
-    np.empty(31 * 1024 * 1024, np.uint8)
-    # Millions of short-lived tuples would make the cycle collector walk them again and again.
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        cuts = cut_pieces(stream, share=share, shares=shares)
-        if is_native() and shares == 1 and usable_cores() > 1:
-            cuts = read_ahead(cuts)  # unpacking and scanning hold no lock of the interpreter
-        cuts = takewhile(lambda _: not is_stopped(), cuts)
-        pieces = [_decode_cut(decoder, cut, bare=bare) for cut in cuts]
-        decoder.end_run()
-    finally:
-        if was_enabled:
-            gc.enable()
-    # A run stands in front of the first of its pieces.
-    pieces = [*decoder.runs, *pieces]
-    return Share(pieces, decoder.vocabularies.tables(), head, bare, has_events=True, damage=damage)
-
-
-def _decode_cut(decoder: PieceDecoder, cut: PieceText, *, bare: bool) -> Piece:
+def decode_cut(decoder: PieceDecoder, cut: PieceText, *, bare: bool) -> Piece:
     """A piece by the fastest way it allows: as it is, mended as a whole, event by event."""
     piece = _decode_whole(decoder, cut, bare=bare)
     if piece is not None:

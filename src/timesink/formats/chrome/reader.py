@@ -39,15 +39,16 @@ from timesink.model import schema, vendors
 from timesink.model.health import HealthEntry
 from timesink.model.trace import Device, Distributed, Metadata, Trace
 from timesink.model.vendors import recognise_vendor
+from timesink.patterns import regex
 
 _DEVICE_KEYS = ("deviceProperties", "computeProperties")
 _CONSUMED = frozenset(
     {*_DEVICE_KEYS, "distributedInfo", "schemaVersion", "baseTimeNanoseconds", "traceEvents"}
 )
-_FIELD = re.compile(rb'("(?:[^"\\]|\\.)*")\s*:\s*', re.DOTALL)
-_FIELD_END = re.compile(rb'(?=,\s*"(?:[^"\\]|\\.)*"\s*:)|(?=\}\s*\Z)', re.DOTALL)
+_FIELD = regex(rb'("(?:[^"\\]|\\.)*")\s*:\s*', re.DOTALL)
+_FIELD_END = regex(rb'(?=,\s*"(?:[^"\\]|\\.)*"\s*:)|(?=\}\s*\Z)', re.DOTALL)
 _LARGEST_BASE_NS = 2**62
-_DIGITS = re.compile(r"^[0-9]{1,19}$")
+_DIGITS = regex(r"^[0-9]{1,19}$")
 
 
 def read_fields(head: bytes, rest: bytes | None, *, bare: bool, tally: Tally) -> dict[str, Any]:

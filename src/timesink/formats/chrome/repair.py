@@ -20,39 +20,40 @@ from msgspec import Raw
 from timesink.formats.chrome.arguments import NO_ARGUMENTS, NO_RAW, TextEnvelope
 from timesink.formats.chrome.columns import Tally
 from timesink.formats.chrome.container import closes_document, event_starts, object_in, value_end
+from timesink.patterns import regex
 
-_EVENT_END = re.compile(rb'\}(?=\s*,?\s*\{\s*"|\s*,?\s*\]|\s*,?\s*$)')
-_EVENT_START = re.compile(rb'\{[^{}]{0,400}?"ph"\s*:\s*"|(?<=\})\s*,\s*(?P<next>\{)')
+_EVENT_END = regex(rb'\}(?=\s*,?\s*\{\s*"|\s*,?\s*\]|\s*,?\s*$)')
+_EVENT_START = regex(rb'\{[^{}]{0,400}?"ph"\s*:\s*"|(?<=\})\s*,\s*(?P<next>\{)')
 _MAX_ENDS = 32
 """How many places an event that does not decode may end at before it is given up."""
 _LONGEST_MENDABLE = 256 * 1024
 _NESTING_WINDOW = 16 * 1024
 """How far brackets are followed to tell an event from its arguments."""
 _SEPARATORS = b" \t\r\n,"
-_SEPARATION = re.compile(rb"[%s]*" % _SEPARATORS)
+_SEPARATION = regex(rb"[%s]*" % _SEPARATORS)
 # Unrolled: an alternation per character would keep a state for each of an unclosed string.
 _STRING = rb'"[^"\\]*(?:\\.[^"\\]*)*"'
-_SCALAR_ENTRY = re.compile(_STRING + rb'|[^\s,{}\[\]"]+(?=\s*[,\]])', re.DOTALL)
-_SECOND_LIST = re.compile(rb'"traceEvents"\s*:\s*\[|\A\s*\[')
+_SCALAR_ENTRY = regex(_STRING + rb'|[^\s,{}\[\]"]+(?=\s*[,\]])', re.DOTALL)
+_SECOND_LIST = regex(rb'"traceEvents"\s*:\s*\[|\A\s*\[')
 
-_STRING_TOKEN = re.compile(_STRING, re.DOTALL)
-_CONTROL = re.compile(rb"[\x00-\x1f]")
-_BARE_WORD = re.compile(
+_STRING_TOKEN = regex(_STRING, re.DOTALL)
+_CONTROL = regex(rb"[\x00-\x1f]")
+_BARE_WORD = regex(
     _STRING
     + rb"|(?P<nan>[-+]?(?:\b(?:nan|inf(?:inity)?)\b(?:\(\w*\))?|1\.\#(?:IND|INF|QNAN|SNAN)\d*))"
     + rb"|(?P<word>N/A|\b(?:None|undefined|(?-i:True|False))\b)",
     re.DOTALL | re.IGNORECASE,
 )
 # Only what has three digits in its exponent, or hundreds before it, can be beyond a float64.
-_LONG_NUMBER = re.compile(
+_LONG_NUMBER = regex(
     rb"(?<![\w.])-?(?:\d{300,}(?:\.\d+)?(?:[eE][-+]?\d+)?|\d+(?:\.\d+)?[eE]\+?\d{3,})"
 )
-_MAYBE_BARE_WORD = re.compile(rb"[:,\[]\s*[-+]?(?:[a-z]|1\.#)", re.IGNORECASE)
-_VALUE = re.compile(
+_MAYBE_BARE_WORD = regex(rb"[:,\[]\s*[-+]?(?:[a-z]|1\.#)", re.IGNORECASE)
+_VALUE = regex(
     rb'("[^"\\]{1,64}"\s*:\s*")(.*?)("\s*(?=,\s*"[^"\\]{1,64}"\s*:|\}\s*(?:,\s*"|\}|$)))', re.DOTALL
 )
-_ESCAPE = re.compile(rb'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})|["\\]')
-_SURROGATE = re.compile(
+_ESCAPE = regex(rb'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})|["\\]')
+_SURROGATE = regex(
     rb"\\[^u]|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
     rb"|(?P<lone>\\u[dD][89a-fA-F][0-9a-fA-F]{2})"
 )
@@ -358,10 +359,10 @@ _NOT_NUMBERS = (b"NaN", b"nan", b"NAN", b"Infinity", b"infinity", b"inf", b"Inf"
 _NOT_VALUES = (b"N/A", b"n/a", b"None", b"undefined")
 # One pattern per word: a literal start is found many times faster than an alternation.
 _WORDS = {
-    code: tuple(re.compile(re.escape(word) + rb"(?![\w.])") for word in words)
+    code: tuple(regex(re.escape(word) + rb"(?![\w.])") for word in words)
     for code, words in (("nan_value", _NOT_NUMBERS), ("bare_word", _NOT_VALUES))
 }
-_BEFORE_VALUE = re.compile(rb"[:,\[]\s{0,64}[-+]?\Z")
+_BEFORE_VALUE = regex(rb"[:,\[]\s{0,64}[-+]?\Z")
 
 
 Replacement = tuple[int, int, bytes]

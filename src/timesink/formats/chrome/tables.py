@@ -31,6 +31,7 @@ from timesink.model.schema import (
     MODULE_PREFIX,
     TABLES,
 )
+from timesink.patterns import regex
 
 # Columns of the pieces, joined in the order of the stream.
 
@@ -240,10 +241,10 @@ class Assembly:
 
 # Tables of the model.
 
-_DEVICE_IN_LANE = re.compile(r"\bdevice:?\s*(\d+)", re.IGNORECASE)
+_DEVICE_IN_LANE = regex(r"\bdevice:?\s*(\d+)", re.IGNORECASE)
 _STREAM_IN_LANE = r"(?i)\bstream:?\s*(\w+)"
-_DEVICE_NUMBER = re.compile(r"^[0-9]{1,9}$")
-_COPY_WORD = re.compile(r"[A-Za-z0-9_]+")
+_DEVICE_NUMBER = regex(r"^[0-9]{1,9}$")
+_COPY_WORD = regex(r"[A-Za-z0-9_]+")
 _MAX_DIGITS = 18
 _LARGEST_DEVICE_PID = 4096
 """Device lanes use the device number as pid; a larger pid is a process."""

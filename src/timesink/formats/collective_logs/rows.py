@@ -15,12 +15,13 @@ from timesink.formats.source_file import SourceFile
 from timesink.model.health import HealthEntry
 from timesink.model.schema import TABLES
 from timesink.model.trace import Distributed, Metadata, Trace
+from timesink.patterns import regex
 
 SCHEDULED, STARTED, COMPLETED = "scheduled", "started", "completed"
 MAX_TEXT = 500
 """Characters of a name."""
 _LARGEST = 2**63
-_NUMBER_AT_END = re.compile(r"(?:rank[-_.]?|[-_.])(\d{1,6})(?:\.\w+)*$", re.IGNORECASE)
+_NUMBER_AT_END = regex(r"(?:rank[-_.]?|[-_.])(\d{1,6})(?:\.\w+)*$", re.IGNORECASE)
 
 
 class CollectiveRow(msgspec.Struct, frozen=True, omit_defaults=True):

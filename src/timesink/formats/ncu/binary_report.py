@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import struct
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from timesink.errors import UnreadableError
 from timesink.formats.source_file import SourceFile
+from timesink.patterns import regex
 from timesink.recorder.ncu.executable import find_ncu
 from timesink.recorder.ncu.plan import REPORT_SUFFIX, command_line, import_commands
 from timesink.recorder.ncu.table import PLAIN_NUMBERS, TABLE_HEAD
@@ -18,7 +18,7 @@ from timesink.recorder.ncu.table import PLAIN_NUMBERS, TABLE_HEAD
 _MAGIC = b"NVR\0"
 _LONGEST_HEADER = 1 << 16
 _BLOCK = 1024 * 1024
-_ERROR = re.compile(rb"==ERROR== ?([^\n]*)")
+_ERROR = regex(rb"==ERROR== ?([^\n]*)")
 _HEAD_BYTES = 64 * 1024
 
 

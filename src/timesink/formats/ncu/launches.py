@@ -20,8 +20,9 @@ import polars as pl
 from timesink.formats.ncu.numbers import POINT, DecimalEvidence, is_missing, to_numbers, unit_of
 from timesink.model.data_files import csv_rows
 from timesink.model.health import HealthEntry
+from timesink.patterns import regex
 
-_MACHINE = re.compile(r"(?:device__attribute|numa|nvlink|c2clink|profiler)_+")
+_MACHINE = regex(r"(?:device__attribute|numa|nvlink|c2clink|profiler)_+")
 DEVICE_ATTRIBUTE = "device__attribute_"
 
 

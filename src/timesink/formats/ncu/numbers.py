@@ -6,7 +6,6 @@ one way is read that way; the others follow what the file's unambiguous values s
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -16,6 +15,8 @@ import msgspec
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+
+from timesink.patterns import regex
 
 POINT, COMMA = ".", ","
 _GROUPING_SPACE = "[\\s\u00a0\u2009\u202f'\u2019]"
@@ -141,8 +142,8 @@ def is_missing(texts: pl.Series) -> pl.Series:
 # before they become a number (`26.34e3`), so no value passes through a product that rounds.
 
 _SECONDS = {"second": 0, "s": 0, "sec": 0, "m": -3, "u": -6, "µ": -6, "n": -9, "p": -12}
-_TIME = re.compile(r"^(?P<prefix>[munpµ]?)(?:s|sec|second)s?$")
-_PREFIXED = re.compile(r"^(?P<prefix>[KMGTPk])(?P<unit>[a-z]\w*|Hz|B)$")
+_TIME = regex(r"^(?P<prefix>[munpµ]?)(?:s|sec|second)s?$")
+_PREFIXED = regex(r"^(?P<prefix>[KMGTPk])(?P<unit>[a-z]\w*|Hz|B)$")
 _POWERS = {"K": 3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15}
 _SAME = {
     "Hz": "hz",

@@ -19,18 +19,19 @@ from timesink.formats.ncu.numbers import ahead, all_quoted_rows, stretches
 from timesink.formats.ncu.table import BadRowsError, CsvTable
 from timesink.formats.small_files import DamagedError, decode_small_json
 from timesink.model.health import HealthEntry
+from timesink.patterns import regex
 from timesink.recorder.ncu.table import MARK
 
 COLLECTED = MARK.encode()
 """How the line starts in which `timesink ncu` says what it recorded, and how."""
-_COLLECTED_LINE = re.compile(rb"^" + re.escape(COLLECTED) + rb"([^\n]*)$", re.MULTILINE)
-_MESSAGE = re.compile(rb"==(PROF|WARNING|ERROR)== ?([^\n]*)|^ +(Warning): ([^\n]*)", re.MULTILINE)
+_COLLECTED_LINE = regex(rb"^" + re.escape(COLLECTED) + rb"([^\n]*)$", re.MULTILINE)
+_MESSAGE = regex(rb"==(PROF|WARNING|ERROR)== ?([^\n]*)|^ +(Warning): ([^\n]*)", re.MULTILINE)
 _SPECIAL = {
-    "uncontrolled_clocks": re.compile(r"unmodified GPU clocks|without fixed GPU frequencies"),
-    "uncontrolled_caches": re.compile(r"(?i)uncontrolled GPU caches|without .*cache control"),
+    "uncontrolled_clocks": regex(r"unmodified GPU clocks|without fixed GPU frequencies"),
+    "uncontrolled_caches": regex(r"(?i)uncontrolled GPU caches|without .*cache control"),
 }
 """Warnings that mean something for the numbers."""
-_NOTHING = re.compile(r"No (?:kernels|ranges|results) were profiled", re.IGNORECASE)
+_NOTHING = regex(r"No (?:kernels|ranges|results) were profiled", re.IGNORECASE)
 _REPORT = "Report: "
 _MAX_NOTES = 100
 _LONGEST_EXAMPLE = 160
@@ -112,7 +113,7 @@ def shorten(line: bytes, longest: int) -> str:
 
 
 _HEADER_STARTS = tuple(
-    re.compile(mark + rb"(?=[,;\t])(?=[^\n]*Process ID)(?=[^\n]*Kernel Name)")
+    regex(mark + rb"(?=[,;\t])(?=[^\n]*Process ID)(?=[^\n]*Kernel Name)")
     # With its quotes, or at the beginning of a line; what is literal comes first, which is fast.
     for mark in (rb'"ID"', rb"ID(?<![^\n]ID)")
 )
@@ -259,18 +260,18 @@ def _header_starts(text: bytes) -> list[int]:
 # Duration                         us        25.15
 # ----------------------- ----------- ------------
 
-_PROCESS = re.compile(r"^\[(?P<pid>\d+)\] (?P<process>.*)@(?P<host>\S+)\s*$")
-_LAUNCH = re.compile(
+_PROCESS = regex(r"^\[(?P<pid>\d+)\] (?P<process>.*)@(?P<host>\S+)\s*$")
+_LAUNCH = regex(
     r"^\s*(?P<name>\S.*?)"
     r"(?: (?P<grid>\(\d+, \d+, \d+\))x(?P<block>\(\d+, \d+, \d+\)))?"
     r"(?:, \d{4}-\w{3}-\d{1,2} [\d:]+)?"  # older versions print the time here, and no shape
     r", Context (?P<context>\w+), Stream (?P<stream>\w+)"
     r"(?:, Device (?P<device>\d+))?(?:, CC (?P<compute_capability>[\d.]+))?\s*$"
 )
-_SECTION = re.compile(r"^\s*Section: (.*?)\s*$")
-_RULE = re.compile(r"^\s*-+ -+ -+\s*$")
-_HEADER = re.compile(r"^\s*Metric Name +Metric Unit +Metric Value\s*$")
-_WARNING = re.compile(r"^\s+Warning: ")
+_SECTION = regex(r"^\s*Section: (.*?)\s*$")
+_RULE = regex(r"^\s*-+ -+ -+\s*$")
+_HEADER = regex(r"^\s*Metric Name +Metric Unit +Metric Value\s*$")
+_WARNING = regex(r"^\s+Warning: ")
 _ROWS = {
     "piece": pl.UInt32(),
     "section": pl.Categorical(),
@@ -280,9 +281,9 @@ _ROWS = {
 }
 # One pattern per mark: each is found many times faster than by an alternation.
 _TABLE_MARKS = (
-    re.compile(rb"(?m)^\s*\[\d+\] .*@\S+\s*$"),
-    re.compile(rb"(?m)^\s*Metric Name +Metric Unit +Metric Value"),
-    re.compile(rb"(?m), Context \w+, Stream \w+(?:, Device \d+)?(?:, CC [\d.]+)?\s*$"),
+    regex(rb"(?m)^\s*\[\d+\] .*@\S+\s*$"),
+    regex(rb"(?m)^\s*Metric Name +Metric Unit +Metric Value"),
+    regex(rb"(?m), Context \w+, Stream \w+(?:, Device \d+)?(?:, CC [\d.]+)?\s*$"),
 )
 
 

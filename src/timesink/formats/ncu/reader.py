@@ -7,7 +7,6 @@ tables, `kernel_calls` and `kernel_metrics`; there is no timeline.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -33,10 +32,11 @@ from timesink.formats.source_file import Damage, SourceFile, packing_health
 from timesink.model.health import HealthEntry
 from timesink.model.trace import Metadata, Trace
 from timesink.model.vendors import NVIDIA
+from timesink.patterns import regex
 
 NAME = "ncu"
 
-_PROFILER_LINE = re.compile(rb"(?m)^==(?:PROF|WARNING|ERROR)== ")
+_PROFILER_LINE = regex(rb"(?m)^==(?:PROF|WARNING|ERROR)== ")
 _BOM = b"\xef\xbb\xbf"
 
 

@@ -23,6 +23,7 @@ from timesink.model import vendors
 from timesink.model.arrays import run_starts
 from timesink.model.health import HealthEntry
 from timesink.model.schema import BUSY_KINDS
+from timesink.patterns import regex
 
 _NO_ARGUMENTS = msgspec.Raw(b"{}")
 _LEGACY_SLICE, _LEGACY_MARK = ord("X"), ord("i")
@@ -30,7 +31,7 @@ LAUNCH, FORWARD_BACKWARD, OTHER = "ac2g", "fwdbwd", "flow"
 """Categories of arrows, as Kineto has them."""
 FLOW_KIND_BITS = {1 << 62: FORWARD_BACKWARD, 1 << 61: OTHER}
 """Marks in the numbers of arrows that say what they are, where timesink wrote them."""
-_NUMBER = re.compile(r"\d{1,9}")
+_NUMBER = regex(r"\d{1,9}")
 
 
 Places = Sequence[tuple[Lane, Lane | None]]
@@ -233,23 +234,23 @@ def _legacy_slices(packets: Packets, events: _TrackEvents) -> tuple[Integers, In
 
 _SYNC_ARGUMENT = vendors.NVIDIA.rare_arguments[0][0].encode()
 _WORK_ARGUMENTS = (
-    (re.compile(rb'"(?:copy kind|src kind|dst kind)":'), DEVICE_CATEGORIES["memcpy"]),
-    (re.compile(b'"%b":' % _SYNC_ARGUMENT), DEVICE_CATEGORIES["sync"]),
-    (re.compile(rb'"grid":.*"stream":|"stream":.*"grid":'), DEVICE_CATEGORIES["kernel"]),
+    (regex(rb'"(?:copy kind|src kind|dst kind)":'), DEVICE_CATEGORIES["memcpy"]),
+    (regex(b'"%b":' % _SYNC_ARGUMENT), DEVICE_CATEGORIES["sync"]),
+    (regex(rb'"grid":.*"stream":|"stream":.*"grid":'), DEVICE_CATEGORIES["kernel"]),
     (
-        re.compile(rb'"memory kind":|"value":.*"bytes":.*"stream":'),
+        regex(rb'"memory kind":|"value":.*"bytes":.*"stream":'),
         DEVICE_CATEGORIES["memset"],
     ),
-    (re.compile(rb'"(?:overhead|cost)":'), HOST_CATEGORIES["overhead"]),
-    (re.compile(rb'"Python id":'), HOST_CATEGORIES["python_function"]),
-    (re.compile(rb'"cbid":'), HOST_CATEGORIES["runtime"]),
+    (regex(rb'"(?:overhead|cost)":'), HOST_CATEGORIES["overhead"]),
+    (regex(rb'"Python id":'), HOST_CATEGORIES["python_function"]),
+    (regex(rb'"cbid":'), HOST_CATEGORIES["runtime"]),
     (
-        re.compile(rb'"(?:External id|Record function id|Sequence number)":'),
+        regex(rb'"(?:External id|Record function id|Sequence number)":'),
         HOST_CATEGORIES["operator"],
     ),
 )
 """What PyTorch's first writer, which has no categories, says of each sort of event."""
-_DRIVER_NAME = re.compile(r"[a-z]{2}[A-Z]")
+_DRIVER_NAME = regex(r"[a-z]{2}[A-Z]")
 """Drivers have prefixes of two letters, runtimes longer ones."""
 
 
@@ -487,10 +488,10 @@ def _counter_names(
 
 
 _STAGE_KINDS = (
-    (re.compile("mem(?:ory)?[ _]?(?:cpy|copy)|copy|transfer", re.IGNORECASE), "memcpy"),
-    (re.compile("mem(?:ory)?[ _]?set|fill", re.IGNORECASE), "memset"),
-    (re.compile("sync|wait|event|barrier", re.IGNORECASE), "sync"),
-    (re.compile("annotation|range|nvtx", re.IGNORECASE), "annotation"),
+    (regex("mem(?:ory)?[ _]?(?:cpy|copy)|copy|transfer", re.IGNORECASE), "memcpy"),
+    (regex("mem(?:ory)?[ _]?set|fill", re.IGNORECASE), "memset"),
+    (regex("sync|wait|event|barrier", re.IGNORECASE), "sync"),
+    (regex("annotation|range|nvtx", re.IGNORECASE), "annotation"),
 )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,8 +10,9 @@ import msgspec
 from timesink.formats.perfetto import numbers as n
 from timesink.formats.perfetto.packets import Packets
 from timesink.formats.wire import split_messages
+from timesink.patterns import regex
 
-OVERLAP = re.compile(r"overlap \d+")
+OVERLAP = regex(r"overlap \d+")
 """The name of a track beside its parent, for slices that cross others of it."""
 _MAX_DEPTH = 64
 """Tracks above one another; a longer chain is a circle."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from timesink.formats.perfetto.events import FLOW_KIND_BITS, LAUNCH
 from timesink.formats.wire import FIXED64, LENGTH, VARINT, Message, encode_varint
 from timesink.formats.written_files import written_aside
 from timesink.model.trace import Trace
+from timesink.patterns import regex
 
 ENDINGS = (".pftrace", ".pftrace.gz")
 _SEQUENCE = 1
@@ -24,7 +24,7 @@ _NAMES_AT_ONCE = 1000
 _MAX_PID = 2**31
 _INT64 = 2**63
 _NEEDS_STATE = 2
-_BESIDE = re.compile(r"(.*) \(overlap \d+\)")
+_BESIDE = regex(r"(.*) \(overlap \d+\)")
 """A lane that Chrome JSON needs for slices that cross others; here they stand beside their lane."""
 _BIT_OF_KIND = {kind: bit for bit, kind in FLOW_KIND_BITS.items()}
 _OTHER_BIT = 1 << 61

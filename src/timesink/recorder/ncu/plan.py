@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from timesink.errors import UsageError
+from timesink.patterns import regex
 
 
 def rows_beside(name: str) -> list[dict[str, str]]:
@@ -80,7 +81,7 @@ CUSTOM = "custom"
 DEVICE_NAME = "device__attribute_display_name"
 REPORT_SUFFIX = ".ncu-rep"
 
-_LAUNCHES = re.compile(r"^(::.*:(?:\d+\|){3}).+")
+_LAUNCHES = regex(r"^(::.*:(?:\d+\|){3}).+")
 """The first launches that a `--kernel-id` lists, and the others."""
 
 _KNOWS_IMPORT_SASS = (2025, 3)

@@ -15,12 +15,13 @@ from dataclasses import dataclass, field
 from typing import Literal, TextIO
 
 from timesink.errors import CollectError
+from timesink.patterns import regex
 from timesink.recorder.processes import end_family, family, hangups_ignored, signal_family
 
 # What Nsight Compute said while the program ran.
 
-_PROFILING = re.compile(r'Profiling "(?P<name>.*)" - \d+(?: \(\d+/(?P<of>\d+)\))?: 0%')
-_ANSWERED = re.compile(r"The application returned an error code \((-?\d+)\)")
+_PROFILING = regex(r'Profiling "(?P<name>.*)" - \d+(?: \(\d+/(?P<of>\d+)\))?: 0%')
+_ANSWERED = regex(r"The application returned an error code \((-?\d+)\)")
 
 KernelMet = Callable[[int, str, int | None], None]
 """Called with (kernels so far, name, how many there will be where that is known)."""
@@ -81,14 +82,14 @@ _TABLE_HEAD = b'"ID","Process ID",'
 
 _ROW_START = b'"'
 
-_PROFILER_LINES = re.compile(
+_PROFILER_LINES = regex(
     rb"(?P<profiler>==(?:PROF|WARNING|ERROR|LOG)== [^\n]*\n)"
     rb'|^(?P<head>"ID","Process ID",[^\n]*\n)'
     rb'|^(?P<row>"\d*","\d*",[^\n]*\n)'
     rb"|^(?P<rest>\.{4}(?:50%\.{4})?100% - \d+ pass(?:es)?\n)",
     re.MULTILINE,
 )
-_INTERRUPTED = re.compile(
+_INTERRUPTED = regex(
     rb'(==PROF== Profiling "[^"\n]*" - \d+(?: \(\d+/\d+\))?: 0%(?:\.{4}50%)?)(?!\.)(.+\n)'
 )
 """The program wrote while a kernel was measured: the line ends with its words."""
