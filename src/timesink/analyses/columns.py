@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
+from functools import partial, wraps
 from threading import Lock
 from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary, ref
@@ -60,6 +60,30 @@ def memoize_per_trace(
             if not answers:
                 answers.append(analysis(subject, *args, **options))
         answer: Result = answers[0]
+        return answer
+
+    return remembered
+
+
+_tables: dict[int, tuple[ref[pl.DataFrame], dict[Any, Any]]] = {}
+
+
+def memoize_per_table(
+    analysis: Callable[Concatenate[pl.DataFrame, Options], Result],
+) -> Callable[Concatenate[pl.DataFrame, Options], Result]:
+    """The same for a table, which nobody changes once it is handed on."""
+
+    @wraps(analysis)
+    def remembered(table: pl.DataFrame, /, *args: Options.args, **more: Options.kwargs) -> Result:
+        number = id(table)
+        entry = _tables.get(number)
+        if entry is None or entry[0]() is not table:
+            gone = partial(_tables.pop, number, None)
+            entry = _tables[number] = ref(table, lambda _: gone()), {}
+        question = (analysis, args, tuple(more.items()))
+        if question not in entry[1]:
+            entry[1][question] = analysis(table, *args, **more)
+        answer: Result = entry[1][question]
         return answer
 
     return remembered

@@ -701,7 +701,9 @@ class CaseSide:
 
     def times_of(self, *parts: str) -> Floats:
         """Time of parts of the cycle together in each of its cycles, in order; zero where none."""
-        times = [self._part_times[part] for part in dict.fromkeys(parts) if part in self._part_times]
+        times = [
+            self._part_times[part] for part in dict.fromkeys(parts) if part in self._part_times
+        ]
         return np.asarray(sum(times, np.zeros(len(self.cycles))))
 
 
