@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from functools import partial, wraps
 from threading import Lock
 from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
@@ -152,6 +152,16 @@ def _dense_codes(numbers: NDArray[Any]) -> tuple[Codes, NDArray[np.intp]]:
     return place_of[numbers], row_of[row_of >= 0]
 
 
+def among(column: pl.Series, wanted: Container[str | None]) -> Flags:
+    """Which rows of a text column hold one of the texts wanted.
+
+    >>> among(pl.Series(["a", None, "b"]), {"b", "c"}).tolist()
+    [False, False, True]
+    """
+    codes, texts = encode(column)
+    return np.array([text in wanted for text in texts] or [False], dtype=np.bool_)[codes]
+
+
 class Texts(msgspec.Struct, frozen=True, eq=False):
     """A text column as numbers and what they stand for."""
 
@@ -288,6 +298,15 @@ def device_numbers(trace: Trace) -> Ints:
     """
     recorded = device_columns(trace)["device"]
     return np.asarray(recorded.fill_null(UNKNOWN_DEVICE).cast(int).to_numpy())
+
+
+def in_schema(table: pl.DataFrame, schema: Mapping[str, pl.DataType]) -> pl.DataFrame:
+    """The columns of a schema, of its types; without a query, which takes long for small tables.
+
+    >>> in_schema(pl.DataFrame({"a": [1], "b": [2]}), {"b": pl.Float64()}).to_dict(as_series=False)
+    {'b': [2.0]}
+    """
+    return pl.DataFrame([table[name].cast(dtype) for name, dtype in schema.items()])
 
 
 # -- columns as arrays -----------------------------------------------------------------------------

@@ -147,20 +147,26 @@ def _rows(
     sort = (inside * many + after) * many + before
     worth = np.flatnonzero(np.isin(sort, np.unique(sort[end - start >= least])))
     order = worth[np.lexsort((start[worth], sort[worth], row[worth]))]
-    table = pl.DataFrame(
+    turn = _turns(row[order], sort[order])
+    place = np.unique(sort[order] * (int(turn.max(initial=0)) + 1) + turn, return_inverse=True)[1]
+    longest = np.zeros(len(order), dtype=np.int64)
+    np.maximum.at(longest, place, (end - start)[order])
+    kept = longest[place] >= least
+    order, turn = order[kept], turn[kept]
+    by_cycle = np.lexsort((start[order], cycle[row[order]]))
+    order, turn = order[by_cycle], turn[by_cycle]
+    return pl.DataFrame(
         {
             "cycle": cycle[row[order]],
             "inside": names[inside[order]],
             "after": names[after[order]],
             "before": names[before[order]],
-            "occurrence": _turns(row[order], sort[order]),
+            "occurrence": turn,
             "ts_ns": start[order],
             "dur_ns": (end - start)[order],
         },
         schema=PLACE_TIMES,
     )
-    key = ["inside", "after", "before", "occurrence"]
-    return table.filter(pl.col("dur_ns").max().over(key) >= least).sort("cycle", "ts_ns")
 
 
 def _turns(row: Ints, sort: Ints) -> Ints:

@@ -227,12 +227,7 @@ def families(rows: pl.DataFrame) -> list[Family]:
         pl.col("start_ns").diff().over(*lane).alias("apart"),
         (pl.col("start_ns") < reach_before(*lane)).fill_null(value=False).alias("early"),
     )
-    extents = (
-        rows.group_by(*lane)
-        .agg((pl.col("end_ns").max() - pl.col("start_ns").min()).alias("extent"))
-        .group_by("family")
-        .agg(pl.col("extent").sum())
-    )
+    extent = (pl.col("end_ns").max() - pl.col("start_ns").min()).alias("extent")
     summary = (
         rows.group_by("family", maintain_order=True)
         .agg(
@@ -241,10 +236,13 @@ def families(rows: pl.DataFrame) -> list[Family]:
             pl.col("work").sum(),
             (pl.col("apart").std().fill_null(0.0) / pl.col("apart").mean()).alias("spread"),
             pl.col("early").any(),
+            extent,
         )
         .with_columns((pl.col("count").cum_sum() - pl.col("count")).alias("first"))
-        .join(extents, on="family", maintain_order="left")
     )
+    if rows["pid"].n_unique() > 1:
+        by_lane = rows.group_by(*lane).agg(extent).group_by("family").agg(pl.col("extent").sum())
+        summary = summary.drop("extent").join(by_lane, on="family", maintain_order="left")
     events = rows.select("pid", "tid", "name", "start_ns", "end_ns", "at", "until")
     return [
         Family(

@@ -16,7 +16,7 @@ from msgspec import structs
 
 from timesink.analyses.behaviour.anatomy import MIN_PLACE
 from timesink.analyses.behaviour.functions import NO_CALL, STEP_MARK
-from timesink.analyses.columns import memoize_per_trace, numbers
+from timesink.analyses.columns import encode, memoize_per_trace
 from timesink.analyses.statistics.moments import moments
 from timesink.analyses.statistics.student_t import welch_interval
 from timesink.comparison.causes.case import (
@@ -33,7 +33,6 @@ from timesink.comparison.causes.case import (
     by_change,
     change,
     computes_on_host,
-    cycle_matrices,
     excess,
     in_proportion,
     is_certain,
@@ -47,8 +46,9 @@ from timesink.comparison.causes.conditions import is_named, is_program, on_host,
 from timesink.comparison.causes.device import Launching, common_ratio
 from timesink.comparison.thresholds import CaseLimits, HostLimits
 from timesink.model import units
+from timesink.model.arrays import combine_codes, densify, exclusive_cumsum
 from timesink.model.findings import Evidence, Interval
-from timesink.model.intervals import Floats
+from timesink.model.intervals import Floats, Ints
 from timesink.model.units import join_names
 from timesink.patterns import regex
 
@@ -111,10 +111,17 @@ def places_of(case: DiagnosisCase) -> HostPlaces:
     if all(table.is_empty() for table in tables):
         base, new = (np.zeros((len(side.cycles), 0)) for side in (case.base, case.new))
         return HostPlaces((), base, new)
-    single = pl.concat([table.select(_PLACE) for table in tables]).unique(maintain_order=True)
-    many = single.group_by(_SORT, maintain_order=True).len().filter(pl.col("len") > 1)
-    sorts = many.select(*_SORT, pl.lit(None, pl.Int64).alias("occurrence"))
-    chosen = pl.concat([single, sorts]) if many.height else single
+    every = pl.concat([table[[*_PLACE, "cycle", "dur_ns"]] for table in tables])
+    # Numbers in the order in which places, and sorts of them, first come.
+    columns = [encode(every[name]) for name in _SORT]
+    sort = densify(combine_codes(*(codes for codes, _ in columns)))
+    turn = every["occurrence"].to_numpy()
+    place = combine_codes(sort, densify(turn))
+    first = np.unique(place, return_index=True)[1]
+    sort_of = sort[first]
+    times = np.bincount(sort_of)
+    many = np.flatnonzero(times > 1)
+    first_of_sort = np.unique(sort, return_index=True)[1][many]
     functions = case.functions
     kinds = functions.table["function_class"].to_list()
     operators = frozenset(
@@ -122,31 +129,40 @@ def places_of(case: DiagnosisCase) -> HostPlaces:
         for name, kind in zip(functions.table["function"].to_list(), kinds, strict=True)
         if kind == "cpu_operator"
     )
+    turns = [*turn[first].tolist(), *([None] * len(many))]
     which = tuple(
-        HostPlace(inside, after, before, turn, operators)
-        for inside, after, before, turn in chosen.iter_rows()
+        HostPlace(inside, after, before, at, operators)
+        for row, at in zip([*first.tolist(), *first_of_sort.tolist()], turns, strict=True)
+        for inside, after, before in [[texts[codes[row]] for codes, texts in columns]]
     )
+    split, single = tables[0].height, len(first)
     base, new = (
-        np.hstack(
-            [
-                cycle_matrices(side.anatomy.places, cycles, columns, "dur_ns")[0]
-                for columns in (single, sorts.select(_SORT))
-            ]
-        )
-        for side in (case.base, case.new)
-        for cycles in [pl.Series(side.cycles, dtype=pl.Int64)]
+        _place_times(side, place[rows], every[rows], single)
+        for side, rows in ((case.base, slice(split)), (case.new, slice(split, None)))
+    )
+    # Sorts that come more than once: what their places take together.
+    order = np.argsort(sort_of, kind="stable")
+    first_place = exclusive_cumsum(times)
+    base, new = (
+        np.hstack([side, np.add.reduceat(side[:, order], first_place, axis=1)[:, many]])
+        for side in (base, new)
     )
     # What the places of each sort may take that a side has not kept, as each takes too little.
-    missing = single.join(
-        case.base.anatomy.places.select(_PLACE).unique(), _PLACE, "anti", nulls_equal=True
-    )
-    counts = sorts.join(
-        missing.group_by(_SORT).len(), _SORT, "left", nulls_equal=True, maintain_order="left"
-    )
+    is_missing = np.bincount(place[:split], minlength=single) == 0
     lengths = case.base.anatomy.cycles["dur_ns"].median()
     least = MIN_PLACE * (lengths if isinstance(lengths, float) else 0.0)
-    base[:, single.height :] += least * numbers(counts["len"]).astype(np.float64)
+    base[:, single:] += least * np.bincount(sort_of, is_missing)[many]
     return HostPlaces(which, base, new)
+
+
+def _place_times(side: CaseSide, place: Ints, rows: pl.DataFrame, places: int) -> Floats:
+    """Time of each place in each cycle of a side."""
+    cycles, of_row = np.array(side.cycles, dtype=np.int64), rows["cycle"].to_numpy()
+    cycle = np.searchsorted(cycles, of_row)
+    inside = np.append(cycles, -1)[cycle] == of_row
+    where = (cycle * places + place)[inside]
+    times = np.bincount(where, rows["dur_ns"].to_numpy()[inside], minlength=len(cycles) * places)
+    return times.astype(np.float64).reshape(len(cycles), places)
 
 
 def place_evidence(side: CaseSide, place: HostPlace, values: Floats) -> Evidence:

@@ -27,7 +27,7 @@ from timesink.analyses.behaviour.anatomy import (
 from timesink.analyses.behaviour.calls import OUTSIDE, Windows
 from timesink.analyses.behaviour.classes import FUNCTION_CLASSES
 from timesink.analyses.behaviour.counters import LEVELS
-from timesink.analyses.columns import encode, memoize_per_table
+from timesink.analyses.columns import encode, memoize_per_table, memoize_per_trace
 from timesink.analyses.kernels.families import OTHER, load_families, normalised_name
 from timesink.analyses.statistics.moments import QUIETLY, Moments, moments
 from timesink.analyses.statistics.rank_tests import rank_p
@@ -281,7 +281,7 @@ def match_functions(base: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
             pl.Series("in_new", [key in class_of_new for key in keys], dtype=pl.Boolean),
         ]
     )
-    if class_of_base.keys() == class_of_new.keys():
+    if functions_meet(base, new):
         nothing = [None] * len(keys)
         return every.hstack(
             [
@@ -311,6 +311,11 @@ def match_functions(base: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
         [pl.Series("normalised", normalised, pl.String), pl.Series("family", family, pl.String)]
     )
     return named_rows.with_columns(level.cast(pl.Enum(MEETING_LEVELS)).alias("level"))
+
+
+def functions_meet(base: pl.DataFrame, new: pl.DataFrame) -> bool:
+    """Whether both sides have the same functions on the same devices."""
+    return _classes_of(base).keys() == _classes_of(new).keys()
 
 
 @memoize_per_table
@@ -493,6 +498,7 @@ def _in_units(side: pl.DataFrame, units: dict[str, str | None]) -> pl.DataFrame:
     return side.with_columns(unit=renamed.cast(side.schema["unit"]))
 
 
+@memoize_per_trace
 def anatomy_of_role(role: Process) -> Anatomy:
     """What the cycles of a role are made of: from its timeline, else from its behaviour table.
 
