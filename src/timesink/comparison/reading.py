@@ -16,7 +16,7 @@ from msgspec import structs
 from timesink.analyses.behaviour.anatomy import Anatomy, only_cycles
 from timesink.analyses.behaviour.recorded_anatomy import with_calls
 from timesink.analyses.behaviour.summary import of_cycles_alone
-from timesink.analyses.columns import encode
+from timesink.analyses.columns import encode, host_columns
 from timesink.comparison.inputs import LEFT_OUT, RecordingRef, SideReadOptions
 from timesink.comparison.prefetch import CycleSearch, Helpers
 from timesink.comparison.repeated_runs import timed_runs
@@ -38,6 +38,7 @@ from timesink.sources.recordings import Recording
 from timesink.sources.sidecars import find_beside, run_file_in
 
 if TYPE_CHECKING:
+    from timesink.analyses.cycles.spans import Cycles
     from timesink.analyses.replay.own_clock import StepTime
     from timesink.analyses.work.cycle_work import ProcessWork
     from timesink.comparison.program.calls import Program
@@ -85,6 +86,7 @@ def tables_of(run: Run, *, calls: bool = True) -> Tables:
     recorded = None if run.recorded is None else msgspec.to_builtins(run.recorded)
     about |= {"recorded": recorded, "anatomies": plain, "programs": programs, "work": works}
     about["reasons"] = [asdict(reason) for reason in run.fitness.reasons]
+    about["step_time"] = None if run.step_time is None else asdict(run.step_time)
     return Tables(about, tables)
 
 
@@ -114,7 +116,19 @@ def run_of_tables(tables: Tables, source: RecordingRef, trace: Trace | None = No
         peak_memory_bytes=about.get("peak_memory_bytes"),  # older baselines do not say
         work=_work(tables),
         fitness=_fitness(tables),
+        step_time=_stored_step_time(tables),
     )
+
+
+def _stored_step_time(tables: Tables) -> StepTime | None:
+    """The step time that was worked out; older baselines have none."""
+    values = tables.about.get("step_time")
+    if values is None:
+        return None
+    from timesink.analyses.replay.own_clock import StepTime  # noqa: PLC0415 - tables have none
+
+    interval = values["interval_ns"]
+    return StepTime(**{**values, "interval_ns": None if interval is None else tuple(interval)})
 
 
 def _fitness(tables: Tables) -> Fitness:
@@ -581,7 +595,22 @@ def _of_timeline(source: RecordingRef, trace: Trace, finding: CycleSearch) -> Ru
         peak_memory_bytes=peak_memory(trace),
         work=process_work(program, cycles),
         fitness=recording_fitness(trace),
+        step_time=_step_time_at_once(trace, cycles),
     )
+
+
+_LARGE = 200_000
+"""Host events of a recording that takes longer to load again than to play while it is loaded: both
+sides of a comparison need not be in memory at once."""
+
+
+def _step_time_at_once(trace: Trace, cycles: Cycles) -> StepTime | None:
+    """The step time of a large recording with marked steps, which most verdicts ask for."""
+    if cycles.method != "step" or host_columns(trace).height < _LARGE:
+        return None
+    from timesink.analyses.replay.own_clock import step_time  # noqa: PLC0415 - as below
+
+    return step_time(trace)
 
 
 # -- the processes of a run: one per process, host and sort of cycle -------------------------------
@@ -656,6 +685,9 @@ def _step_time(run: Run) -> Callable[[], StepTime] | None:
     """How to work out the mean step of a recording without profiler overhead, on demand."""
     if run.trace is None or run.unit.method != "step":
         return None
+    if run.step_time is not None:
+        stored_time = run.step_time
+        return lambda: stored_time
     # Only verdicts that it may turn need a replay of both recordings.
     from timesink.analyses.replay.own_clock import step_time  # noqa: PLC0415
 

@@ -79,6 +79,9 @@ class Run:
     """What the cycles of each process compute and move, by process; of recorded shapes only."""
     fitness: Fitness = FIT
     """What the recording can answer."""
+    step_time: StepTime | None = None
+    """The mean step of a large recording on both clocks; of a smaller one it is worked out on
+    demand."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
