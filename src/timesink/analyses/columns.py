@@ -243,7 +243,10 @@ def event_ranges(events: pl.DataFrame, rows: Rows = slice(None)) -> IntervalSet:
 
 def numbers(column: pl.Series) -> Ints:
     """Ids and amounts, 0 where there is none."""
-    return (column.fill_null(0) if column.null_count() else column).to_numpy()
+    nothing = column.null_count()
+    if nothing == len(column) and not column.dtype.is_float():
+        return np.zeros(len(column), dtype=np.int64)
+    return (column.fill_null(0) if nothing else column).to_numpy()
 
 
 @memoize_structure
