@@ -116,7 +116,7 @@ class TestText:
         events = [O("mm", 0, 1000), R(90, 5, c=1), K("gemm", 100, 200, c=1)]
         text = " ".join(to_text(timesink.analyze(read(*events), clock="recorded"), 5).split())
         assert "800 us of the recorded 1.00 ms (80.0 %)" in text
-        assert "may save 790 us if all of it is launched at once" in text
+        assert "may save 790 us if " in text
         assert "idle 800 us, host 800 us" in text
         assert "a step" not in text.partition("Findings")[2]
 
