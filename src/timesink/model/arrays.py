@@ -315,7 +315,7 @@ class Groups(msgspec.Struct, frozen=True, eq=False):
         return np.asarray(np.minimum.reduceat(values[self.order], self.first)[self.group])
 
 
-def sums_by(group: Ints, values: NDArray[Any], groups: int) -> Ints:
+def sums_by(group: Places, values: NDArray[Any], groups: int) -> Ints:
     """Exact sums of whole numbers per group.
 
     >>> sums_by(np.array([0, 2, 0]), np.array([1, 2, 3]), 3).tolist()

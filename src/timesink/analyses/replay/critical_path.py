@@ -32,11 +32,11 @@ from timesink.analyses.modules import find_modules, is_module_call, link_backwar
 from timesink.analyses.names import short_kernel_name
 from timesink.analyses.replay.own_clock import moved_timeline, own_clock, own_timeline
 from timesink.analyses.replay.play import Played, is_compiled, path_natively, recorded_play
-from timesink.analyses.replay.points import waits_for_collectives
+from timesink.analyses.replay.points import CollectiveWaits, waits_for_collectives
 from timesink.analyses.steps import bounds_of, find_steps, is_communication
 from timesink.analyses.thresholds import CriticalPathLimits
 from timesink.model import intervals, vendors
-from timesink.model.arrays import Places, is_among, is_run_start
+from timesink.model.arrays import Places, is_among, narrow, sums_by
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.nested_calls import enclosing_calls
@@ -52,6 +52,8 @@ KINDS = (
 _COMMUNICATION, _HOST, _RUNTIME_CALL, _DATA_LOADING = range(3, 7)
 _LAUNCH, _QUEUE, _WAKE_UP, _HAND_OVER = range(7, 11)
 _UNKNOWN = -1
+_AT_ONCE = 1 << 16
+"""So many pieces are made at a time."""
 
 SCHEMA = {
     "kind": pl.Enum(KINDS),
@@ -218,46 +220,65 @@ def _host_pieces(trace: Trace, played: Played, path: Path) -> Iterator[_Pieces]:
 
     Of one that waits for a collective of another thread, the wait is that collective's.
     """
-    graph, points, calls = played.graph, played.graph.points, played.graph.points.calls
-    node = path.node[~path.by_need]
-    high, low = graph.point[node], graph.point[graph.before[node]]
-    mine = (high >= 0) & (low >= 0)
-    place = np.flatnonzero(interval_mask(low[mine], high[mine], len(points.time)))
-    # Neighbours inside of one call are one piece.
-    first = is_run_start(points.owner[place])
-    first[1:] |= np.diff(place) != 1
-    waits = waits_for_collectives(points)
-    waiting = is_among(place, waits.point)
-    first |= waiting
-    first[1:] |= waiting[:-1]
-    pieces = np.flatnonzero(first)
-    begins = place[pieces]
-    ends = place[np.append(pieces[1:], len(place)) - 1] + 1 if len(place) else place
-    del place
-    owner = points.owner[begins]
-    row = np.where(owner >= 0, calls.row[owner], _UNKNOWN) if len(calls) else owner
-    kind = np.full(len(owner), _HOST, dtype=np.int8)
+    points, calls, waits = (
+        played.graph.points,
+        played.graph.points.calls,
+        waits_for_collectives(played.graph.points),
+    )
+    begins, ends = _stretches_on_path(played, path, waits)
+    is_runtime, inside = np.zeros(0, dtype=np.bool_), []
     if len(calls):
-        runtime = host_kinds(trace).among(*LAUNCH_KINDS)[calls.row]
-        kind[(owner >= 0) & runtime[owner]] = _RUNTIME_CALL
-        for test, inside in (
+        is_runtime = host_kinds(trace).among(*LAUNCH_KINDS)[calls.row]
+        for test, kind in (
             (names.is_data_loader, _DATA_LOADING),
             (vendors.is_collective_call, _COMMUNICATION),
         ):
             roots = np.flatnonzero(calls.named(test))
-            if len(roots):
-                kind[(owner >= 0) & descendant_mask(roots, calls.size)[owner]] = inside
-    start, end = played.point[begins], played.point[ends]
-    nowhere = np.full(len(row), _UNKNOWN, dtype=np.int32)
-    awaiting = np.flatnonzero(waiting[pieces])
-    if len(awaiting):
-        waited = np.searchsorted(waits.point, begins[awaiting])
-        resumes, begun = start.copy(), start[awaiting]
-        resumes[awaiting] += (end[awaiting] - begun) * waits.share[waited]
-        call, span = calls.row[waits.call[waited]], (begun, resumes[awaiting])
-        yield _Pieces.of(np.full(len(call), _COMMUNICATION), span, call, nowhere[awaiting])
-        start = resumes
-    yield _Pieces.of(kind, (start, end), row, nowhere)
+            inside += [(descendant_mask(roots, calls.size), kind)] if len(roots) else []
+    come = played.point
+    # Some at a time: what is needed for a while stays small.
+    for first in range(0, len(begins), _AT_ONCE):
+        begin, end = (border[first : first + _AT_ONCE] for border in (begins, ends))
+        owner = points.owner[begin]
+        owned = owner >= 0
+        kinds = np.full(len(owner), _HOST, dtype=np.int8)
+        row = owner
+        if len(calls):
+            row = np.where(owned, calls.row[owner], _UNKNOWN)
+            kinds[owned & is_runtime[owner]] = _RUNTIME_CALL
+            for called, kind in inside:
+                kinds[owned & called[owner]] = kind
+        start, finish = come[begin], come[end]
+        nowhere = np.full(len(row), _UNKNOWN, dtype=np.int32)
+        awaiting = np.flatnonzero(is_among(begin, waits.point))
+        if len(awaiting):
+            waited = np.searchsorted(waits.point, begin[awaiting])
+            resumes = start.copy()
+            resumes[awaiting] += (finish[awaiting] - start[awaiting]) * waits.share[waited]
+            span = (start[awaiting], resumes[awaiting])
+            of_wait = np.full(len(awaiting), _COMMUNICATION)
+            yield _Pieces.of(of_wait, span, calls.row[waits.call[waited]], nowhere[awaiting])
+            start = resumes
+        yield _Pieces.of(kinds, (start, finish), row, nowhere)
+
+
+def _stretches_on_path(played: Played, path: Path, waits: CollectiveWaits) -> tuple[Places, Places]:
+    """From which host point to which one each piece goes: neighbours inside of one call are one."""
+    graph, points = played.graph, played.graph.points
+    node = path.node[~path.by_need]
+    high, low = graph.point[node], graph.point[graph.before[node]]
+    mine = (high >= 0) & (low >= 0)
+    on_path = interval_mask(low[mine], high[mine], len(points.time))
+    begins = on_path.copy()
+    begins[1:] &= ~on_path[:-1] | (points.owner[1:] != points.owner[:-1])
+    # What waits for a collective is a piece of its own.
+    begins[waits.point] = on_path[waits.point]
+    after = waits.point[waits.point + 1 < len(on_path)] + 1
+    begins[after] = on_path[after]
+    ends = on_path
+    ends[:-1] &= ~on_path[1:] | begins[1:]
+    many = len(on_path)
+    return narrow(np.flatnonzero(begins), many), narrow(np.flatnonzero(ends) + 1, many)
 
 
 def _node_pieces(trace: Trace, played: Played, path: Path) -> Iterator[_Pieces]:
@@ -379,13 +400,7 @@ def cycle_pieces(run: PlayedRun) -> pl.DataFrame:
 
     `kind`, `name` (categories), `start_ns`, `host_row`, `device_row` and `inside_ns`.
     """
-    parts, lengths = [], []
-    for part in _path_pieces(run.trace, run.played):
-        spans = np.stack([part.start, np.maximum(part.start, part.end)]).T + run.origin
-        inside = intervals.coverage_within(run.cycles, spans)
-        chosen = np.flatnonzero(inside > 0)
-        parts.append(part[chosen])
-        lengths.append(inside[chosen])
+    parts, lengths = zip(*_pieces_in_cycles(run), strict=True)
     pieces = _Pieces.joined(parts)
     return pl.DataFrame(
         {
@@ -399,11 +414,23 @@ def cycle_pieces(run: PlayedRun) -> pl.DataFrame:
     )
 
 
+def _pieces_in_cycles(run: PlayedRun) -> Iterator[tuple[_Pieces, Ints]]:
+    """The pieces that lie in cycles, and how long they do, in several parts."""
+    for part in _path_pieces(run.trace, run.played):
+        spans = np.stack([part.start, np.maximum(part.start, part.end)]).T + run.origin
+        inside = intervals.coverage_within(run.cycles, spans)
+        chosen = np.flatnonzero(inside > 0)
+        yield part[chosen], inside[chosen]
+
+
+@memoize_per_trace
 def path_kinds(run: PlayedRun) -> dict[str, float]:
     """How much of a cycle each kind of piece decides, in ns, the most first."""
-    sums = cycle_pieces(run).group_by("kind").agg(pl.col("inside_ns").sum())
-    rows = sorted(sums.rows(), key=lambda row: (-row[1], row[0]))
-    return {kind: ns / run.count for kind, ns in rows}
+    sums = np.zeros(len(KINDS), dtype=np.int64)
+    for part, inside in _pieces_in_cycles(run):
+        sums += sums_by(part.kind, inside, len(KINDS))
+    rows = sorted(zip(KINDS, sums.tolist(), strict=True), key=lambda row: (-row[1], row[0]))
+    return {kind: ns / run.count for kind, ns in rows if ns}
 
 
 def path_table(subject: Trace | PlayedRun) -> pl.DataFrame:
