@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from timesink.analyses import names
 from timesink.analyses.columns import (
+    Rows,
     Texts,
     device_kinds,
     device_names,
@@ -36,7 +37,7 @@ from timesink.analyses.replay.points import CollectiveWaits, waits_for_collectiv
 from timesink.analyses.steps import bounds_of, find_steps, is_communication
 from timesink.analyses.thresholds import CriticalPathLimits
 from timesink.model import intervals, vendors
-from timesink.model.arrays import Places, is_among, narrow, sums_by
+from timesink.model.arrays import Places, is_among, is_run_start, narrow, sums_by, wide
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.nested_calls import enclosing_calls
@@ -154,22 +155,28 @@ class _Pieces(msgspec.Struct, frozen=True, eq=False):
     def __getitem__(self, chosen: Ints) -> _Pieces:
         return _Pieces(*(getattr(self, name)[chosen] for name in self.__struct_fields__))
 
-    def names(self, trace: Trace) -> pl.Series:
-        """What each belongs to, as categories: that of a device first."""
-        texts = pl.Series(
-            ["", *host_names(trace).texts, *device_names(trace).texts], dtype=pl.Categorical
-        )
-        code = np.zeros(len(self), dtype=np.int32)
-        below = 1
-        for named, row in ((host_names(trace), self.host), (device_names(trace), self.device)):
+    def names(self, trace: Trace, place_of: tuple[Ints, Ints]) -> Ints:
+        """The name of what each belongs to, as `_joint_names` numbers them; 0 for nothing."""
+        code = np.zeros(len(self), dtype=np.int64)
+        sides = (host_names(trace), self.host), (device_names(trace), self.device)
+        for place, (named, row) in zip(place_of, sides, strict=True):
             mine = np.flatnonzero(row >= 0)
-            code[mine] = named.codes[row[mine]] + below
-            below += len(named.texts)
-        return texts.gather(pl.Series(code))
+            code[mine] = place[named.codes[row[mine]]]
+        return code
 
     def kinds(self) -> pl.Series:
         """What each is."""
         return pl.Series(KINDS, dtype=SCHEMA["kind"]).gather(pl.Series(self.kind).cast(pl.UInt32))
+
+
+def _joint_names(trace: Trace) -> tuple[tuple[Ints, Ints], list[str]]:
+    """For names of the host and of devices: the place of each among all; an empty one is first."""
+    texts = {"": 0}
+    host, device = (
+        np.array([texts.setdefault(text, len(texts)) for text in named.texts] or [0])
+        for named in (host_names(trace), device_names(trace))
+    )
+    return (host, device), list(texts)
 
 
 def critical_path(
@@ -184,10 +191,12 @@ def critical_path(
     lasting = np.flatnonzero(end > start)
     lasting = lasting[np.lexsort((end[lasting] - start[lasting], start[lasting]))]
     pieces, start, end = pieces[lasting], start[lasting], end[lasting]
+    place_of, texts = _joint_names(trace)
+    named = Texts(pieces.names(trace, place_of), texts)
     return pl.DataFrame(
         {
             "kind": pieces.kinds(),
-            "name": pieces.names(trace).cast(pl.String),
+            "name": _gather_texts(named, slice(None)),
             "start_ns": start,
             "dur_ns": end - start,
             "host_row": pieces.host,
@@ -394,19 +403,16 @@ def _run(subject: Trace | PlayedRun) -> PlayedRun:
     return played_run(subject) if isinstance(subject, Trace) else subject
 
 
-@memoize_per_trace
 def cycle_pieces(run: PlayedRun) -> pl.DataFrame:
     """The pieces of the path that lie in cycles, in any order, and how long they do.
 
-    `kind`, `name` (categories), `start_ns`, `host_row`, `device_row` and `inside_ns`.
+    `kind`, `host_row`, `device_row` and `inside_ns`.
     """
     parts, lengths = zip(*_pieces_in_cycles(run), strict=True)
     pieces = _Pieces.joined(parts)
     return pl.DataFrame(
         {
             "kind": pieces.kinds(),
-            "name": pieces.names(run.trace),
-            "start_ns": pieces.start,
             "host_row": pieces.host,
             "device_row": pieces.device,
             "inside_ns": np.concatenate(lengths),
@@ -436,22 +442,43 @@ def path_kinds(run: PlayedRun) -> dict[str, float]:
 def path_table(subject: Trace | PlayedRun) -> pl.DataFrame:
     """Pieces of the path by kind and name, their time per cycle; those that take most first."""
     run = _run(subject)
-    # A call may be there in several pieces; those in no call are one each.
-    nobody = (pl.col("host_row") < 0) & (pl.col("device_row") < 0)
-    unnamed = pl.when(nobody).then("start_ns")
-    rows = (
-        cycle_pieces(run)
-        .group_by("kind", "name")
-        .agg(
-            calls=pl.struct("host_row", "device_row", unnamed).n_unique(),
-            time_ns=pl.col("inside_ns").sum() / run.count,
-        )
-        .with_columns(pl.col("kind", "name").cast(pl.String))
-        .sort("time_ns", "kind", "name", descending=[True, False, False])
-    )
+    rows_of_host = host_columns(run.trace).height
+    place_of, texts = _joint_names(run.trace)
+    groups = len(texts) * len(KINDS)
+    time, named, unnamed = np.zeros(groups, dtype=np.int64), [], []
+    for part, inside in _pieces_in_cycles(run):
+        group = part.names(run.trace, place_of) * len(KINDS) + part.kind
+        time += sums_by(group, inside, groups)
+        which = np.where(part.device >= 0, wide(part.device) + rows_of_host, part.host)
+        # A call may be there in several pieces; those in no call are one each.
+        nobody = which < 0
+        named.append(_different(group[~nobody] * _MOST_ROWS + which[~nobody]))
+        unnamed.append(np.stack([group[nobody], part.start[nobody]]))
+    calls = np.bincount(_different(np.concatenate(named)) // _MOST_ROWS, minlength=groups)
+    calls += np.bincount(np.unique(np.concatenate(unnamed, axis=1), axis=1)[0], minlength=groups)
+    found = np.flatnonzero(time)
+    rows = pl.DataFrame(
+        {
+            "kind": [KINDS[code] for code in (found % len(KINDS)).tolist()],
+            "name": [texts[code] for code in (found // len(KINDS)).tolist()],
+            "calls": calls[found],
+            "time_ns": time[found] / run.count,
+        },
+        schema_overrides={"kind": pl.String, "name": pl.String},
+    ).sort("time_ns", "kind", "name", descending=[True, False, False])
     return rows.with_columns(
         _short_names(rows), share_pct=100 * pl.col("time_ns") / max(run.cycle_ns, 1.0)
     ).select(pl.col(name).cast(dtype) for name, dtype in PATH_SCHEMA.items())
+
+
+_MOST_ROWS = 1 << 34
+"""More than the rows of all tables together."""
+
+
+def _different(keys: Ints) -> Ints:
+    """Each number once, in order."""
+    keys = np.sort(keys)
+    return keys[is_run_start(keys)]
 
 
 def _short_names(rows: pl.DataFrame) -> pl.Series:
@@ -473,9 +500,11 @@ def path_modules(subject: Trace | PlayedRun) -> pl.DataFrame:
     modules in the recording there is no row.
     """
     run = _run(subject)
-    trace, pieces = run.trace, cycle_pieces(run)
-    modules = find_modules(trace)
-    if not len(modules.node) or pieces.is_empty():
+    trace = run.trace
+    if not len(find_modules(trace).node):
+        return pl.DataFrame(schema=MODULE_SCHEMA)
+    pieces = cycle_pieces(run)
+    if pieces.is_empty():
         return pl.DataFrame(schema=MODULE_SCHEMA)
     named = _module_paths(trace, _nodes(trace, pieces))
     time = pl.col("inside_ns")
@@ -607,7 +636,7 @@ def _operator_slack(run: PlayedRun, by_node: Floats) -> pl.DataFrame:
     )
 
 
-def _gather_texts(texts: Texts, row: Ints) -> pl.Series:
+def _gather_texts(texts: Texts, row: Rows) -> pl.Series:
     return pl.Series(texts.texts, dtype=pl.String).gather(texts.codes[row])
 
 
