@@ -117,7 +117,7 @@ def test_a_report_about_a_cached_trace_is_kept(tmp_path: Path, monkeypatch: pyte
     # It is in the cache when it is opened again: until then there is nothing to keep it beside.
     timesink.analyze(file)
     first = analysis_report(timesink.analyze(file), rows=5)
-    monkeypatch.setattr("timesink.answers.analysis.document.report_html", None)
+    monkeypatch.setattr("timesink.output.html.report_html", None)
     assert analysis_report(timesink.analyze(file), rows=5) == first
 
 

@@ -83,7 +83,7 @@ def tables_of(run: Run, *, calls: bool = True) -> Tables:
     about = asdict(run.unit) | {name: getattr(run, name) for name in _PLAIN}
     recorded = None if run.recorded is None else msgspec.to_builtins(run.recorded)
     about |= {"recorded": recorded, "anatomies": plain, "programs": programs, "work": works}
-    about["reasons"] = [asdict(reason) for reason in run.fitness.reasons]
+    about["reasons"] = [structs.asdict(reason) for reason in run.fitness.reasons]
     return Tables(about, tables)
 
 

@@ -154,8 +154,19 @@ class Trace:
             self._holds(name) for name in ("host", "device")
         )
 
+    @cached_property
+    def _filled(self) -> dict[str, bool]:
+        """Whether tables have rows, of those that somebody asked about."""
+        return {}
+
     def _holds(self, table: str) -> bool:
-        return self.lazy(table).head(1).collect(engine="in-memory").height > 0
+        if table not in self._filled:
+            frame = self.frames.get(table)
+            is_filled = (
+                frame is not None and not frame.head(1).collect(engine="in-memory").is_empty()
+            )
+            self._filled[table] = is_filled
+        return self._filled[table]
 
     host = _table("host")
     device = _table("device")
