@@ -123,12 +123,16 @@ HEADER = [
 ]
 
 
-def measure(program: str, path: Path, environment: dict[str, str]) -> Run:
+def measure(
+    program: str, path: Path, environment: dict[str, str], python: str = sys.executable
+) -> Run:
     """One run of a program in a process of its own, with the memory of its whole family."""
     # As installed: modules are compiled once, not whenever they are loaded.
     environment = {k: v for k, v in environment.items() if k != "PYTHONDONTWRITEBYTECODE"}
     start = time.perf_counter()
-    process = subprocess.Popen([sys.executable, "-c", program, str(path)], env=environment)
+    process = subprocess.Popen(
+        [python, "-c", program, str(path)], env=environment, stdout=subprocess.DEVNULL
+    )
     peak = 0
     watched = psutil.Process(process.pid)
     while process.poll() is None:

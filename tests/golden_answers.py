@@ -236,6 +236,8 @@ def finding_lines(finding: Finding) -> Iterator[str]:
             yield f"  {name}: {words}"
     if finding.cost_ns:
         yield f"  cost {finding.cost_ns / 1e3:.3g} us"
+    if most_ns := getattr(finding, "most_ns", 0.0):
+        yield f"  at most {most_ns / 1e3:.3g} us"
     if finding.advice:
         yield f"  > {finding.advice}"
     yield from (f"  - {proof}" for proof in finding.proofs[:4] if proof)

@@ -6,6 +6,7 @@ from cases import DATA_LOADER, MAIN, STEP, C, K, O, R, host_event, read
 from timesink.answers.analysis.report import headline
 from timesink.model.findings import RunFinding
 from timesink.rules import idle
+from timesink.rules.efficiency import proven_findings
 from timesink.rules.run_findings import find_all
 
 LAUNCH = R(5, 5, c=1)
@@ -37,7 +38,7 @@ def test_copies_and_their_advice():
 
 
 def test_without_marks_the_recording_is_meant():
-    assert headline(read(O("mm", 0, 1000), K("gemm", 0, 500))).startswith(
+    assert headline(read(O("mm", 0, 1000), LAUNCH, K("gemm", 5, 500, c=1))).startswith(
         "Host-bound: the GPU is busy 50 % of the recorded 1.00 ms. "
         "Host code takes 500 us of it while the device is idle. "
     )
@@ -56,7 +57,7 @@ def test_the_finding_that_saves_most():
 
 
 def test_nothing_beside_device_work():
-    trace = read(STEP(1, 0, 1000), O("train", 0, 1000), K("gemm", 0, 1000))
+    trace = read(STEP(1, 0, 1000), O("train", 0, 1000), R(0, 5, c=1), K("gemm", 0, 1000, c=1))
     assert headline(trace) == (
         "GPU-bound: the GPU is busy 100 % of the 1.00 ms step (one step recorded)."
     )
@@ -117,17 +118,19 @@ def test_communication_of_the_host_alone():
 
 
 def test_a_run_that_only_communicates_or_copies_has_device_work():
-    talks = headline(read(STEP(1, 0, 1000), K("ncclDevKernel_AllReduce", 100, 800)))
+    talks = headline(
+        read(STEP(1, 0, 1000), R(90, 5, c=1), K("ncclDevKernel_AllReduce", 100, 800, c=1))
+    )
     assert talks.startswith(
         "Communication-bound: exposed communication is 80 % of the 1.00 ms step"
     )
-    copies = headline(read(STEP(1, 0, 1000), C(100, 800, c=2)))
+    copies = headline(read(STEP(1, 0, 1000), R(90, 5, c=2), C(100, 800, c=2)))
     assert copies.startswith("Copy-bound: copies are 80 % of the 1.00 ms step")
 
 
 def test_device_work_outside_the_steps():
     text = headline(read(STEP(1, 0, 1000), O("mm", 0, 900), K("gemm", 5000, 100)))
-    assert text.startswith("Host-bound: the GPU is idle in all of the 1.00 ms step")
+    assert text.startswith("The GPU is idle in all of the 1.00 ms step")
 
 
 def test_nothing_takes_time():
@@ -137,8 +140,8 @@ def test_nothing_takes_time():
 
 
 def test_exposed_communication_of_the_gpu_is_the_bottleneck():
-    reduction = K("ncclDevKernel_AllReduce", 350, 600)
-    trace = read(STEP(1, 0, 1000), LAUNCH, K("gemm", 10, 340, c=1), reduction, C(950, 45, c=2))
+    reduction = [R(11, 5, c=3), K("ncclDevKernel_AllReduce", 350, 600, c=3)]
+    trace = read(STEP(1, 0, 1000), LAUNCH, K("gemm", 10, 340, c=1), *reduction, C(950, 45, c=2))
     assert headline(trace).startswith(
         "Communication-bound: exposed communication is 60 % of the 1.00 ms step (one step"
     )
@@ -160,10 +163,12 @@ def test_communication_of_the_host_is_no_gpu_work():
 def test_one_dominant_operator_is_the_headline():
     kernels = [R(910, 5, c=1), K("gemm", 920, 50, c=1)]
     trace = read(STEP(1, 0, 1000), O("aten::attention", 0, 800), O("aten::mm", 900, 30), *kernels)
-    assert headline(trace).startswith("Host-bound: the GPU is busy 5.0 % of the 1.00 ms step")
+    assert headline(trace, proven_findings(trace)).startswith(
+        "Host-bound: the GPU is busy 5.0 % of the 1.00 ms step"
+    )
     assert (
         "keep the shapes of aten::attention the same from step to step, or try another backend "
-        "(at most 800 us, 80 %)." in headline(trace)
+        "(at most 800 us, 80 %)." in headline(trace, proven_findings(trace))
     )
 
 
@@ -171,14 +176,16 @@ def test_the_operator_that_the_program_calls_is_named():
     inner = O("aten::_attention_forward", 1, 798)
     outer = [O("attention_block", 0, 802), O("aten::attention", 0, 800), inner]
     trace = read(STEP(1, 0, 1000), *outer, R(910, 5, c=1), K("gemm", 920, 50, c=1))
-    assert "keep the shapes of attention() the same from step to step" in headline(trace)
+    assert "keep the shapes of attention() the same from step to step" in headline(
+        trace, proven_findings(trace)
+    )
 
 
 def test_what_may_be_profiler_overhead_is_measured_first(monkeypatch):
     monkeypatch.setattr(idle, "may_be_overhead", lambda _, name: name == "aten::attention")
     kernels = [R(910, 5, c=1), K("gemm", 920, 50, c=1)]
     trace = read(STEP(1, 0, 1000), O("aten::attention", 0, 800), *kernels)
-    assert headline(trace).endswith(
+    assert headline(trace, proven_findings(trace)).endswith(
         " Next: time a step without a profiler (saving at most 800 us, 80 %): host time of "
         "aten::attention may be mostly profiler overhead."
     )
@@ -190,8 +197,8 @@ def test_runtime_calls_have_the_name_of_their_maker():
 
 
 def test_what_is_left_to_overlap_with_limits_the_saving():
-    reduction = K("ncclDevKernel_AllReduce", 350, 600)
-    trace = read(STEP(1, 0, 1000), LAUNCH, K("gemm", 10, 340, c=1), reduction, C(950, 45, c=2))
+    reduction = [R(11, 5, c=3), K("ncclDevKernel_AllReduce", 350, 600, c=3)]
+    trace = read(STEP(1, 0, 1000), LAUNCH, K("gemm", 10, 340, c=1), *reduction, C(950, 45, c=2))
     assert headline(trace).endswith(" Only 340 us of computation is left to overlap it with.")
     (finding,) = [entry for entry in find_all(trace) if entry.rule == "exposed-communication"]
     assert finding.evidence[-1].numbers == {"left_us": 340.0}

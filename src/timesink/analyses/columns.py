@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.model.arrays import densify, new_coverage, run_starts
+from timesink.model.arrays import Places, densify, narrow, new_coverage, run_starts
 from timesink.model.intervals import Flags, IntervalSet, Ints
 from timesink.model.schema import DEVICE_KINDS, HOST_KINDS
 from timesink.model.trace import Trace
@@ -90,14 +90,14 @@ def memoize_structure(
 
 # Tests on text columns, made once per distinct text instead of once per row.
 
-Codes: TypeAlias = Ints
+Codes: TypeAlias = Places
 
 _MAX_ROWS_COMPARED_DIRECTLY = 128
 """Rows whose texts are compared sooner than Polars is asked for their numbers."""
 
 
 def encode(column: pl.Series) -> tuple[Codes, list[str | None]]:
-    """A number per row and the text each number stands for; texts in no particular order."""
+    """A number (64 bits) per row and the text each number stands for; texts in no order."""
     if len(column) <= _MAX_ROWS_COMPARED_DIRECTLY:
         read = column.cast(pl.String).to_list()
         texts = dict.fromkeys(sorted(read, key=lambda text: text is None))
@@ -185,14 +185,14 @@ def host_copies(trace: Trace) -> Flags:
 @memoize_structure
 def host_kinds(trace: Trace) -> Texts:
     """Kinds of the host events, in the numbers of `HOST_KINDS`."""
-    return Texts(host_columns(trace)["kind"].to_physical().to_numpy().astype(np.int64), HOST_KINDS)
+    return Texts(host_columns(trace)["kind"].to_physical().to_numpy().astype(np.int32), HOST_KINDS)
 
 
 @memoize_structure
 def device_kinds(trace: Trace) -> Texts:
     """Kinds of the device events, in the numbers of `DEVICE_KINDS`."""
     return Texts(
-        device_columns(trace)["kind"].to_physical().to_numpy().astype(np.int64), DEVICE_KINDS
+        device_columns(trace)["kind"].to_physical().to_numpy().astype(np.int32), DEVICE_KINDS
     )
 
 
@@ -216,13 +216,14 @@ def numbers(column: pl.Series) -> Ints:
 def host_names(trace: Trace) -> Texts:
     """Names of the host events; absent ones are empty."""
     codes, texts = encode(host_columns(trace)["name"])
-    return Texts(codes, [text or "" for text in texts])
+    return Texts(narrow(codes, len(texts)), [text or "" for text in texts])
 
 
 @memoize_structure
 def host_lanes(trace: Trace) -> tuple[Codes, list[tuple[str, str]]]:
     """A number per host event for its process and thread, and what each number stands for."""
-    return lane_codes(host_columns(trace))
+    codes, lanes = lane_codes(host_columns(trace))
+    return narrow(codes, len(lanes)), lanes
 
 
 def lane_codes(events: pl.DataFrame) -> tuple[Codes, list[tuple[str, str]]]:
@@ -242,7 +243,7 @@ def lane_codes(events: pl.DataFrame) -> tuple[Codes, list[tuple[str, str]]]:
 def device_names(trace: Trace) -> Texts:
     """Names of the device events; absent ones are empty."""
     codes, texts = encode(device_columns(trace)["name"])
-    return Texts(codes, [text or "" for text in texts])
+    return Texts(narrow(codes, len(texts)), [text or "" for text in texts])
 
 
 UNKNOWN_DEVICE = -1

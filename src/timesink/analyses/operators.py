@@ -101,6 +101,8 @@ def operator_device_ns(trace: Trace) -> int:
 def _launched_time(forest: CallForest, links: Links, durations: Ints, chosen: Flags) -> Ints:
     """Device time launched by each call itself, including the calls merged into it."""
     mine = chosen & (links.node >= 0)
+    if not mine.any():
+        return np.broadcast_to(np.int64(0), len(forest))  # takes no memory
     owner = forest.stands_for[links.node[mine]]
     return sums_by(owner, durations[mine], len(forest))
 

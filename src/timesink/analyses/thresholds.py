@@ -335,6 +335,8 @@ class AnnotationsLimits(Limits):
     step."""
     covering = 0.7
     """An annotation that holds this share of the recorded work spans the unit."""
+    device_time = 0.5
+    """Less than this share of the time of the device is launched in what only counts many calls."""
     irregular = 0.5
     """Marks whose distances spread more than this, relative to their mean, do not beat time."""
     sparse = 0.1

@@ -140,6 +140,9 @@ class RunFinding(Finding, frozen=True, kw_only=True):
     """What it saves with all findings above it, where a replay says that."""
     between_ns: float = 0.0
     """What mending it may save between two steps, beside what it saves in them."""
+    most_ns: float = 0.0
+    """The most that mending it can save per step, where nothing shows how much of that it does:
+    all that it speaks of."""
     kernels: tuple[str, ...] = ()
     """Names of all kernels it is about, where the evidence names only some."""
     marked: bool = True
@@ -156,7 +159,9 @@ class RunFinding(Finding, frozen=True, kw_only=True):
         if self.is_timeless:
             return self.least_severity
         if self.saving_share is not None and not self.is_warning:
-            return _severity_of(self.saving_share, HIGH_SAVING, MEDIUM_SAVING)
+            by_saving = _severity_of(self.saving_share, HIGH_SAVING, MEDIUM_SAVING)
+            # What may save nothing is never grave.
+            return max(by_saving, MEDIUM, key=SEVERITIES.index) if self.most_ns else by_saving
         by_share = _severity_of(self.share, _HIGH_SHARE, _MEDIUM_SHARE)
         severity = min(by_share, self.least_severity, key=SEVERITIES.index)
         return max(severity, MEDIUM, key=SEVERITIES.index) if self.is_warning else severity
@@ -294,9 +299,10 @@ def _severity_of(share: float, high: float, medium: float) -> str:
 
 
 def gravest_first(findings: Iterable[RunFinding]) -> tuple[RunFinding, ...]:
-    """Findings by severity, then by what mending them may save."""
+    """Findings by severity, then by what mending them saves; what may save nothing comes last."""
 
-    def order(finding: RunFinding) -> tuple[int, float]:
-        return SEVERITIES.index(finding.severity), -(finding.cost_ns + finding.between_ns)
+    def order(finding: RunFinding) -> tuple[int, float, bool, float]:
+        saving_ns = finding.cost_ns + finding.between_ns
+        return SEVERITIES.index(finding.severity), -saving_ns, finding.most_ns > 0, -finding.most_ns
 
     return tuple(sorted(findings, key=order))

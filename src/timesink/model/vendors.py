@@ -274,7 +274,7 @@ def is_gpu(label: str) -> bool:
     return match is None or match[1] in {NVIDIA.device_word, *map(str.upper, NVIDIA.other_words)}
 
 
-_GRAPHS = regex(rf"(?:, )?{NVIDIA.graphs}(?: for fixed shapes)?(, (?=larger))?")
+_GRAPHS = regex(rf"(?:, | or )?{NVIDIA.graphs}(?: for fixed shapes)?(, (?=larger))?")
 
 
 LIBRARIES_WITH_WORKSPACES = r"get(?:Current)?CUDABlas|cublas(?:Lt)?|cudnn|miopen|hipblas|nccl"
@@ -285,6 +285,8 @@ def in_words_of(vendor: str, advice: str) -> str:
     """Advice in the words of a maker, without what it does not have."""
     row = next((vendor_row for vendor_row in VENDORS if vendor_row.name == vendor), None)
     if row is None or not row.graphs:
+        # Where nothing else is named, something has to be.
+        advice = advice.replace(f"with {NVIDIA.graphs}", "with captured graphs")
         advice = _GRAPHS.sub(r"\1", advice)
     else:
         advice = advice.replace(NVIDIA.graphs, row.graphs)

@@ -60,7 +60,7 @@ class Steps(msgspec.Struct, frozen=True, eq=False):
         period = self.length_ns
         if finding.between_ns and self.count:
             period = float(self.windows[-1, 1] - self.windows[0, 0]) / self.count
-        saving = finding.cost_ns + finding.between_ns
+        saving = finding.cost_ns + finding.between_ns or finding.most_ns
         return structs.replace(finding, saving_share=min(saving / period, 1.0) if period else 0.0)
 
     @property

@@ -89,6 +89,7 @@ def test_as_plain_data():
         "gain_us_per_step",
         "gain_us_together",
         "gain_us_between_steps",
+        "max_gain_us_per_step",
         "gain_basis",
         "saves_nothing",
         "unknown_saving",

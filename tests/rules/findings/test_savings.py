@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import timesink
-from cases import MAIN, STEP, K, O, R, host_event, read
+from cases import DATA_LOADER, MAIN, STEP, K, O, R, host_event, read
 from timesink.analyses.replay.own_clock import own_timeline
 from timesink.analyses.steps import average_step
 from timesink.model.findings import Finding
@@ -87,3 +87,21 @@ def test_what_a_rule_finds_is_told_as_it_is():
     assert [finding.sentence for finding in proven_findings(trace)] == [
         finding.sentence for finding in find_all(trace)
     ]
+
+
+class TestNoPromise:
+    def test_where_nothing_links_work_to_its_launch(self):
+        def step(correlation: int) -> Trace:
+            loader = O(DATA_LOADER, 0, 300)
+            return read(
+                STEP(1, 0, 1000), loader, R(390, 5, c=correlation), K("gemm", 400, 600, c=1)
+            )
+
+        assert by_rule(step(1))["data-loading"].cost_ns == 300_000
+        finding = by_rule(step(0))["data-loading"]
+        assert (finding.cost_ns, finding.most_ns) == (0, 300_000)
+        assert finding.unknown_saving
+        words = timesink.analyze(step(0)).headline
+        assert "-bound" not in words
+        assert "saving" not in words
+        assert not timesink.whatif(step(0)).is_told

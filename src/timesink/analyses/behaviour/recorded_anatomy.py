@@ -54,7 +54,7 @@ from timesink.analyses.modules import find_modules, is_module_call, link_backwar
 from timesink.analyses.names import without_address
 from timesink.analyses.operators import node_times
 from timesink.model import intervals
-from timesink.model.arrays import run_places, run_starts
+from timesink.model.arrays import run_places, run_starts, wide
 from timesink.model.intervals import Flags, Ints
 from timesink.model.nested_calls import Nodes, enclosing_calls, pre_order
 from timesink.model.trace import Trace
@@ -144,7 +144,7 @@ def _rows(
     row, start, end = row[chosen], start[chosen], end[chosen]
     inside, after, before = inside[chosen], after[chosen], before[chosen]
     many = len(names)
-    sort = (inside * many + after) * many + before
+    sort = (wide(inside) * many + after) * many + before
     worth = np.flatnonzero(np.isin(sort, np.unique(sort[end - start >= least])))
     order = worth[np.lexsort((start[worth], sort[worth], row[worth]))]
     table = pl.DataFrame(

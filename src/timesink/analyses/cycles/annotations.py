@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from timesink.analyses.columns import (
     Texts,
     device_columns,
+    device_kinds,
     encode,
     host_columns,
     host_names,
@@ -29,10 +30,11 @@ from timesink.analyses.cycles.marks import (
 from timesink.analyses.cycles.python_calls import LONGER, SELDOM, anchored_cycles, python_calls
 from timesink.analyses.cycles.spans import SCHEMA as CYCLE_SCHEMA
 from timesink.analyses.cycles.spans import Cycles, Timed, best_first, host_spans, spans_of
+from timesink.analyses.links import launching_calls
 from timesink.analyses.steps import bounds_of, find_steps, step_names, until_device_work
 from timesink.analyses.thresholds import AnnotationsLimits, SpansLimits
 from timesink.model import units
-from timesink.model.intervals import Ints, union_starts
+from timesink.model.intervals import Flags, Ints, union_starts
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
 from timesink.model.vendors import COLLECTIVE_CALLS, every
@@ -366,9 +368,64 @@ def _covering_units(
             continue
         neighbours = (families[n] for n in np.flatnonzero(beside).tolist())
         prefills = [other for other in neighbours if not _meet(other, main)]
+        if not (on_device or _launches_most(trace, main, prefills)):
+            continue
         share = work_share(trace, [main, *prefills], on_device=on_device)
         if share >= AnnotationsLimits.covering:
             yield main, prefills, share
+
+
+def _launches_most(trace: Trace, main: Family, prefills: Sequence[Family]) -> bool:
+    """Whether annotations of the host launch most of what devices take time for.
+
+    And whether most of the main ones launch anything: many short calls of an operator hold many
+    calls, and are no steps.  Where launches of devices are not known, nothing speaks against it.
+    """
+    launched = _launched_time(trace)
+    total = within = 0
+    main_launches: list[Flags] = []
+    for family in (main, *prefills):
+        for (pid,), marks in family.events.partition_by("pid", as_dict=True).items():
+            if str(pid) not in launched:
+                continue
+            start, so_far = launched[str(pid)]
+            low, high = (
+                np.searchsorted(start, marks[side].to_numpy()) for side in ("start_ns", "end_ns")
+            )
+            within += int((so_far[high] - so_far[low]).sum())
+            if family is main:
+                total += int(so_far[-1])
+                main_launches.append(high > low)
+    if not total:
+        return True
+    share = float(np.concatenate(main_launches).mean())
+    return within >= AnnotationsLimits.device_time * total and 2 * share >= 1
+
+
+@memoize_per_trace
+def _launched_time(trace: Trace) -> dict[str, tuple[Ints, Ints]]:
+    """By process when device work was launched, in order, and the device time launched before.
+
+    Empty where launches of less than half of the device time are known.
+    """
+    device, call = device_columns(trace), launching_calls(trace)
+    is_work = device_kinds(trace).among(*BUSY_KINDS)
+    dur_ns = device["dur_ns"].to_numpy()
+    rows = np.flatnonzero(is_work & (call >= 0))
+    if not len(rows) or 2 * dur_ns[rows].sum() < dur_ns[is_work].sum():
+        return {}
+    host = host_columns(trace)
+    pid = host["pid"].gather(call[rows]).cast(pl.String).fill_null("")
+    launched = pl.DataFrame(
+        {"pid": pid, "start": host["ts_ns"].gather(call[rows]), "dur": dur_ns[rows]}
+    )
+    return {
+        str(name): (
+            part["start"].to_numpy(),
+            np.concatenate([[0], part["dur"].cum_sum().to_numpy()]),
+        )
+        for (name,), part in launched.sort("start").partition_by("pid", as_dict=True).items()
+    }
 
 
 def _meet(family: Family, other: Family) -> bool:

@@ -27,7 +27,7 @@ from timesink.analyses.replay.points import (
 from timesink.analyses.steps import find_steps
 from timesink.analyses.thresholds import GraphLimits
 from timesink.model import vendors
-from timesink.model.arrays import is_among, run_slices, running_argmax
+from timesink.model.arrays import Places, is_among, narrow, run_slices, running_argmax
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.trace import Trace
 
@@ -42,24 +42,24 @@ class ReplayGraph(msgspec.Struct, frozen=True, eq=False):
     work: Activities
     time: Ints
     """When it came, as recorded."""
-    point: Ints
+    point: Places
     """The host point it is; -1 for what a device does."""
-    activity: Ints
+    activity: Places
     """The activity that ends there; -1 for all else."""
-    before: Ints
+    before: Places
     """The one before it on its thread or stream; -1 for none."""
     gap: Floats
     """What passes since then at least: the pace of a stream, or what a wait takes.  Between points
     at which a thread does not wait it is the work of the thread, whatever that takes."""
-    needs: Ints
+    needs: Places
     """The other one it waits for; -1 for none."""
     lag: Floats
     """What passes since that one."""
     waits: Flags
     """Whether the stretch before it is one in which its thread waits."""
-    node_of_point: Ints
+    node_of_point: Places
     """By host point: its node; -1 where nothing depends on it."""
-    node_of_activity: Ints
+    node_of_activity: Places
     dropped: int
     """Dependencies that the recording contradicts."""
 
@@ -81,7 +81,7 @@ def replay_graph(trace: Trace) -> ReplayGraph:
     marks = _marks(trace, points)
     main = _main(points, launch, marks)
     waits = all_of([device_waits(trace, points, work), *hand_overs(points, main)])
-    first = points.first[points.thread[waits.point]]
+    first = points.first[points.thread_of(waits.point)]
     chosen = np.zeros(len(points.time), dtype=np.bool_)
     for some in (
         points.first[:-1],
@@ -113,7 +113,7 @@ def _launch_points(points: HostPoints, work: Activities) -> Ints:
 def _main(points: HostPoints, launch: Ints, marks: Ints) -> int:
     """The thread of the steps, else the first that launches anything."""
     some = marks if len(marks) else launch[launch >= 0]
-    return int(points.thread[some[points.time[some].argmin()]]) if len(some) else 0
+    return int(points.thread_of(some[points.time[some].argmin()])) if len(some) else 0
 
 
 def _marks(trace: Trace, points: HostPoints) -> Ints:
@@ -237,7 +237,9 @@ def _assemble_graph(
     starts = many - len(across) + np.arange(len(across))
     before, needs = np.full(many, NOBODY), np.full(many, NOBODY)
     gap, lag = np.zeros(many), np.zeros(many)
-    of_point = np.append(np.full(len(points.time), NOBODY), NOBODY)
+    # Numbers of nodes and of points, of which there are about as many.
+    room = max(many, len(points.time) + 1)
+    of_point = narrow(np.full(len(points.time) + 1, NOBODY), room)
     of_point[chosen] = host
     origin = min((int(times.min()) for times in (points.time, work.start) if len(times)), default=0)
     time = np.full(many, origin)
@@ -269,7 +271,7 @@ def _assemble_graph(
     # In the order of the recording; at one moment devices are first, since threads wait for them.
     first = np.concatenate([[0], np.full(len(chosen), 2), np.full(many - 1 - len(chosen), 1)])
     order = np.lexsort((np.arange(many), first, time))
-    place = np.empty(many + 1, dtype=np.int64)
+    place = narrow(np.empty(many + 1, dtype=np.int64), room)
     place[order], place[NOBODY] = np.arange(many), NOBODY
     before, needs = place[before[order]], place[needs[order]]
     wrong = [(links >= np.arange(many)) for links in (before, needs)]
@@ -281,9 +283,8 @@ def _assemble_graph(
     begins[device] = work.start
     unlinked = np.flatnonzero((before <= 0) & (needs < 0))[1:]
     before[unlinked], gap[order[unlinked]] = 0, begins[order[unlinked]] - origin
-    kind = np.full(many, NOBODY)
+    kind, worked = (narrow(np.full(many, NOBODY), room) for _ in range(2))
     kind[host] = chosen
-    worked = np.full(many, NOBODY)
     worked[device] = np.arange(len(work))
     return ReplayGraph(
         points=points,

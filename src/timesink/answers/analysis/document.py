@@ -96,7 +96,10 @@ def _saving_words(finding: RunFinding) -> str:
     if not gains:
         if finding.no_saving:
             return f"saves nothing alone: {finding.no_saving}"
-        return f"saving unknown: {finding.unknown_saving}" if finding.unknown_saving else ""
+        most = ""
+        if finding.most_ns:
+            most = f" (at most {units.brief_ns(finding.most_ns)}{step} if {finding.gain_basis})"
+        return f"saving unknown{most}: {finding.unknown_saving}" if finding.unknown_saving else ""
     both = ""
     if finding.together_ns > _MORE * finding.cost_ns:
         both = f"; {units.brief_ns(finding.together_ns)}{step} with all findings above"

@@ -21,6 +21,8 @@ class FindingJson(msgspec.Struct, frozen=True):
     gain_us_per_step: float
     gain_us_together: float
     gain_us_between_steps: float
+    max_gain_us_per_step: float
+    """The most it can save per step, where the recording does not show how much of that it does."""
     gain_basis: str
     saves_nothing: str
     """Why mending it alone saves nothing; empty where it does."""
@@ -42,6 +44,7 @@ class FindingJson(msgspec.Struct, frozen=True):
             gain_us_per_step=round(finding.cost_ns / 1000, _DIGITS),
             gain_us_together=round(finding.together_ns / 1000, _DIGITS),
             gain_us_between_steps=round(finding.between_ns / 1000, _DIGITS),
+            max_gain_us_per_step=round(finding.most_ns / 1000, _DIGITS),
             gain_basis=finding.gain_basis,
             saves_nothing=finding.no_saving,
             unknown_saving=finding.unknown_saving,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -37,7 +37,7 @@ from timesink.answers.analysis.graphs import named_share
 from timesink.model import units
 from timesink.model.data_files import csv_rows
 from timesink.model.findings import RunFinding
-from timesink.model.fitness import IDLE, Reason
+from timesink.model.fitness import CRITICAL_PATH, IDLE, Reason
 from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
@@ -115,7 +115,8 @@ def headline(
     steps = complete_steps(trace)
     costs = {part: average[f"{part}_ns"] for part in _PART_WORDS}
     step_words = _step_words(steps, is_corrected=clock is not None and tells_clocks_apart(clock))
-    bound = _bound(trace, average, costs, findings)
+    shows_bound = recording_fitness(trace).answers(CRITICAL_PATH)
+    bound = _bound(trace, average, costs, findings) if shows_bound else ""
     if has_device_work(trace):
         line = _on_device(trace, costs, step_words, bound)
     else:
@@ -325,14 +326,22 @@ def _advice(findings: Sequence[RunFinding]) -> str:
     if ranks and ranks[0].rule in _OF_RANKS:
         # Which rank it is comes first: what to try is of no use without it.
         return f" {_upper_first(ranks[0].title)}. {ranks[0].advice}"
+    best = biggest_saving(findings)
+    if best is not None:
+        return f" {saving_sentence(best)}"
     helpful = [finding for finding in findings if not finding.saves_nothing]
-    saving = [finding for finding in helpful if finding.cost_ns or finding.between_ns]
-    if not saving:
-        measured = [finding for finding in helpful if finding.share] or helpful
-        return f" Advice: {_lower_first(_action(measured[0].advice))}." if measured else ""
-    best = max(saving, key=lambda finding: finding.cost_ns + finding.between_ns)
-    if best.rule == _LAUNCHES:
-        best = next((finding for finding in saving if finding.id == _DOMINANT), best)
+    measured = [finding for finding in helpful if finding.share] or helpful
+    return f" Advice: {_lower_first(_action(measured[0].advice))}." if measured else ""
+
+
+def biggest_saving(findings: Iterable[RunFinding]) -> RunFinding | None:
+    """The finding that saves most, in steps and between two; None where none saves anything."""
+    saving = [finding for finding in findings if finding.cost_ns or finding.between_ns]
+    return max(saving, key=lambda finding: finding.cost_ns + finding.between_ns, default=None)
+
+
+def saving_sentence(best: RunFinding) -> str:
+    """What to do and how much shorter a step is then."""
     head, mark, rest = _split_action(_action(best.advice))
     amount = "at most" if catalogue()["run"][best.rule].get("at_most") else "about"
     saved = f"{amount} {units.brief_ns(best.cost_ns or best.between_ns)}"
@@ -347,7 +356,7 @@ def _advice(findings: Sequence[RunFinding]) -> str:
     lead = "Biggest saving"
     if head.startswith(_MEASURES):
         lead, action = "Next", f"{head} (saving {saved})"
-    return f" {lead}: {_lower_first(action)}{mark}{rest}.{_limit_of(best)}"
+    return f"{lead}: {_lower_first(action)}{mark}{rest}.{_limit_of(best)}"
 
 
 def _limit_of(finding: RunFinding) -> str:
