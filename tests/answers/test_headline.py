@@ -91,7 +91,7 @@ def test_the_host_alone():
     trace = read(STEP(1, 0, 1000), *operators, O(DATA_LOADER, 800, 10))
     assert headline(trace) == (
         "No device work was recorded. Of the 1.00 ms step (one step recorded), host code takes "
-        "70 %, time without recorded activity 29 %, data loading 1.0 %."
+        "70 %, time outside of recorded calls 29 %, data loading 1.0 %."
     )
 
 

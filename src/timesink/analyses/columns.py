@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
+from collections.abc import Callable, Container, Mapping, Sequence
+from functools import partial, wraps
 from threading import Lock
 from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary, ref
@@ -60,6 +60,30 @@ def memoize_per_trace(
             if not answers:
                 answers.append(analysis(subject, *args, **options))
         answer: Result = answers[0]
+        return answer
+
+    return remembered
+
+
+_tables: dict[int, tuple[ref[pl.DataFrame], dict[Any, Any]]] = {}
+
+
+def memoize_per_table(
+    analysis: Callable[Concatenate[pl.DataFrame, Options], Result],
+) -> Callable[Concatenate[pl.DataFrame, Options], Result]:
+    """The same for a table, which nobody changes once it is handed on."""
+
+    @wraps(analysis)
+    def remembered(table: pl.DataFrame, /, *args: Options.args, **more: Options.kwargs) -> Result:
+        number = id(table)
+        entry = _tables.get(number)
+        if entry is None or entry[0]() is not table:
+            gone = partial(_tables.pop, number, None)
+            entry = _tables[number] = ref(table, lambda _: gone()), {}
+        question = (analysis, args, tuple(more.items()))
+        if question not in entry[1]:
+            entry[1][question] = analysis(table, *args, **more)
+        answer: Result = entry[1][question]
         return answer
 
     return remembered
@@ -126,6 +150,16 @@ def _dense_codes(numbers: NDArray[Any]) -> tuple[Codes, NDArray[np.intp]]:
     row_of[numbers] = np.arange(len(numbers))
     place_of = np.cumsum(row_of >= 0) - 1
     return place_of[numbers], row_of[row_of >= 0]
+
+
+def among(column: pl.Series, wanted: Container[str | None]) -> Flags:
+    """Which rows of a text column hold one of the texts wanted.
+
+    >>> among(pl.Series(["a", None, "b"]), {"b", "c"}).tolist()
+    [False, False, True]
+    """
+    codes, texts = encode(column)
+    return np.array([text in wanted for text in texts] or [False], dtype=np.bool_)[codes]
 
 
 class Texts(msgspec.Struct, frozen=True, eq=False):
@@ -209,7 +243,10 @@ def event_ranges(events: pl.DataFrame, rows: Rows = slice(None)) -> IntervalSet:
 
 def numbers(column: pl.Series) -> Ints:
     """Ids and amounts, 0 where there is none."""
-    return (column.fill_null(0) if column.null_count() else column).to_numpy()
+    nothing = column.null_count()
+    if nothing == len(column) and not column.dtype.is_float():
+        return np.zeros(len(column), dtype=np.int64)
+    return (column.fill_null(0) if nothing else column).to_numpy()
 
 
 @memoize_structure
@@ -217,6 +254,13 @@ def host_names(trace: Trace) -> Texts:
     """Names of the host events; absent ones are empty."""
     codes, texts = encode(host_columns(trace)["name"])
     return Texts(narrow(codes, len(texts)), [text or "" for text in texts])
+
+
+@memoize_structure
+def host_processes(trace: Trace) -> Texts:
+    """Processes of the host events; absent ones are empty."""
+    codes, texts = encode(host_columns(trace)["pid"])
+    return Texts(codes, [text or "" for text in texts])
 
 
 @memoize_structure
@@ -258,6 +302,15 @@ def device_numbers(trace: Trace) -> Ints:
     """
     recorded = device_columns(trace)["device"]
     return np.asarray(recorded.fill_null(UNKNOWN_DEVICE).cast(int).to_numpy())
+
+
+def in_schema(table: pl.DataFrame, schema: Mapping[str, pl.DataType]) -> pl.DataFrame:
+    """The columns of a schema, of its types; without a query, which takes long for small tables.
+
+    >>> in_schema(pl.DataFrame({"a": [1], "b": [2]}), {"b": pl.Float64()}).to_dict(as_series=False)
+    {'b': [2.0]}
+    """
+    return pl.DataFrame([table[name].cast(dtype) for name, dtype in schema.items()])
 
 
 # -- columns as arrays -----------------------------------------------------------------------------

@@ -344,7 +344,7 @@ def _ratio(part: str, total: str) -> pl.Expr:
     return pl.when(pl.col(total) > 0).then(pl.col(part) / pl.col(total))
 
 
-NO_CALLER = "outside of every call"
+NO_CALLER = "outside of recorded calls"
 NO_LAUNCH = "launch not in trace"
 FROM_CAPTURE = "from capture"
 """What stands beside names that were not recorded where they are said."""

@@ -423,6 +423,8 @@ class GraphLimits(Limits):
 
     queued_ns = 20_000
     """Work that was launched this long before it could start was queued."""
+    long_launch_ns = 200_000
+    """A launch takes some microseconds; one that takes this long did something else before."""
     max_pace_ns = 30_000
     """No device takes longer from one activity to the next: see `device_idle.SHORT_GAP_NS`."""
     after_another_ns = 10_000

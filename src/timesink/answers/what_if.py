@@ -727,7 +727,7 @@ def _path(what_if: WhatIf) -> tuple[Section, Section]:
 def _limits(what_if: WhatIf) -> Section:
     path = what_if._new.path.head(_MAX_LIMITS)  # noqa: SLF001 - one subject
     values = {
-        "name": [name or "outside of every call" for name in path["name"]],
+        "name": [name or "outside of recorded calls" for name in path["name"]],
         "kind": [KINDS[kind] for kind in path["kind"]],
         "path_ratio": path["path_ns"] / max(what_if.cycle_ns, 1.0),
     }

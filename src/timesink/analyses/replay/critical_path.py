@@ -291,7 +291,7 @@ def _node_pieces(trace: Trace, played: Played, path: Path) -> Iterator[_Pieces]:
 ON_DEVICE, ON_HOST = KINDS[:4], KINDS[4:7]
 """Kinds of pieces that are work; the others are time from one to the next."""
 _OF_KERNELS = (*ON_DEVICE, "launch", "queue")
-_NO_CALL, _NO_MODULE = "outside of every call", "outside of every module"
+_NO_CALL, _NO_MODULE = "outside of recorded calls", "outside of every module"
 
 PATH_SCHEMA: dict[str, pl.DataType] = {
     "kind": pl.String(),
@@ -401,6 +401,12 @@ def path_kinds(run: PlayedRun) -> dict[str, float]:
     sums = cycle_pieces(run).group_by("kind").agg(pl.col("inside_ns").sum())
     rows = sorted(sums.rows(), key=lambda row: (-row[1], row[0]))
     return {kind: ns / run.count for kind, ns in rows}
+
+
+def outside_calls_ns(run: PlayedRun) -> float:
+    """How much of a cycle host code outside of recorded calls decides, in ns."""
+    pieces = cycle_pieces(run).filter(pl.col("kind") == "host", pl.col("host_row") < 0)
+    return float(pieces["inside_ns"].sum()) / run.count
 
 
 def path_table(subject: Trace | PlayedRun) -> pl.DataFrame:

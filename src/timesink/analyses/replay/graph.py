@@ -102,11 +102,18 @@ def main_thread(trace: Trace, points: HostPoints, work: Activities) -> int:
 
 
 def _launch_points(points: HostPoints, work: Activities) -> Ints:
-    """For each activity the point at which its launch began; -1 where that is not known."""
-    launch = np.full(len(work), NOBODY)
+    """For each activity the point of its launch; -1 where that is not known.
+
+    That is where the call begins: a device may start before the call returns.  One that takes very
+    long and returns before the device starts loads code or waits for room first, and launches last.
+    """
+    launch, calls = np.full(len(work), NOBODY), points.calls
     launched = np.flatnonzero(work.launched)
-    call = points.calls.place[work.call[launched]]
-    launch[launched[call >= 0]] = points.start[call[call >= 0]]
+    call = calls.place[work.call[launched]]
+    launched, call = launched[call >= 0], call[call >= 0]
+    is_long = calls.end[call] - calls.start[call] > GraphLimits.long_launch_ns
+    is_last = is_long & (work.start[launched] >= calls.end[call])
+    launch[launched] = np.where(is_last, points.end[call], points.start[call])
     return launch
 
 
@@ -224,12 +231,21 @@ def _waited_across(work: Activities, late: Flags, follows_stream_wait: Flags) ->
     return across
 
 
+def _latency_from(launch: Ints, points: HostPoints, work: Activities, streams: _Streams) -> Floats:
+    """How long activities begin after the points of their launches, which may end their calls."""
+    latency, launched = streams.latency.copy(), np.flatnonzero(launch >= 0)
+    since = work.start[launched] - points.time[launch[launched]]
+    latency[launched] = np.maximum(np.minimum(latency[launched], since), 0.0)
+    return latency
+
+
 def _assemble_graph(
     points: HostPoints, work: Activities, launch: Ints, chosen: Ints, waits: Waits
 ) -> ReplayGraph:
     """Number the nodes by time, and tie each to what it depends on."""
     told_to_wait = _follows_stream_wait(points, work, launch)
     streams = _streams(work, launch >= 0, told_to_wait)
+    latency = _latency_from(launch, points, work, streams)
     across = np.flatnonzero(streams.across >= 0)
     # First drafts: the beginning, host points, activities, and starts that need another stream.
     many = 1 + len(chosen) + len(work) + len(across)
@@ -261,11 +277,11 @@ def _assemble_graph(
     # Activities of a stream follow one another, and their launches.
     before[device] = np.where(streams.before >= 0, streams.before + 1 + len(chosen), NOBODY)
     needs[device] = of_point[launch]
-    gap[device], lag[device] = streams.gap, streams.latency
+    gap[device], lag[device] = streams.gap, latency
     # A start that needs its launch and another stream is a node of its own.
     other = streams.across[across]
     time[starts] = np.maximum(work.start[across], work.end[other])
-    before[starts], gap[starts] = needs[device[across]], streams.latency[across]
+    before[starts], gap[starts] = needs[device[across]], latency[across]
     needs[starts], lag[starts] = device[other], np.maximum(work.start[across] - work.end[other], 0)
     needs[device[across]], lag[device[across]] = starts, 0.0
     # In the order of the recording; at one moment devices are first, since threads wait for them.

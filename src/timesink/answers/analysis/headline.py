@@ -132,13 +132,7 @@ def headline(
     for finding in findings:
         if finding.id == "cpu-contention" and finding.id in _RULES.get(costly, ()):
             return f"{line} {finding.title}. {finding.advice}"
-    # A finding about a small share of runtime calls does not explain them.
-    least = _MIN_SHARE_OF_PART * costs[costly] / average["total_ns"]
-    is_explained = any(
-        finding.id in _RULES["runtime"] and finding.share >= least and not finding.saves_nothing
-        for finding in findings
-    )
-    if costly == "runtime" and not is_explained:
+    if costly == "runtime":
         line += _longest_call(trace, costs[costly])
     return line + _advice(findings)
 
