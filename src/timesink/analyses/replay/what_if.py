@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 import msgspec
 import numpy as np
@@ -374,8 +373,7 @@ def _launches(scenario: Scenario) -> Ints:
     return np.where(work.launched, calls.place[work.call] if len(calls.place) else 0, NOBODY)
 
 
-@dataclass(frozen=True, slots=True)
-class NamedWork:
+class NamedWork(msgspec.Struct, frozen=True):
     """What a change is about, per cycle."""
 
     calls: float
@@ -422,7 +420,8 @@ def named_by(scenario: Scenario, change: AskedChange, played: Played) -> NamedWo
 
 
 def _scale_work(scenario: Scenario, chosen: _Selection, change: AskedChange) -> Scenario:
-    stretch = np.where(chosen.stretches, scenario.stretch * change.factor, scenario.stretch)
+    stretch = scenario.stretch.copy()
+    stretch[chosen.stretches] *= change.factor
     if change.sort == "communication" and chosen.roots.any():
         # Threads that did nothing until a collective ended go on that much sooner, or later.
         waits = waits_for_collectives(scenario.graph.points)
