@@ -236,7 +236,7 @@ def _line(records: pl.DataFrame) -> pl.DataFrame:
     totals, sums = records["total_allocated_bytes"], records["bytes"].cum_sum()
     source = RECORDED
     if totals.null_count() == records.height:
-        source, totals = SUMMED, sums - min(int(sums.min() or 0), 0)
+        source, totals = SUMMED, sums - int(sums.to_numpy().min(initial=0))
     named = pl.Series("source", [source], pl.Enum([RECORDED, SUMMED]))
     curve = pl.DataFrame(
         [
