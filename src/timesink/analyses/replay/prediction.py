@@ -54,6 +54,7 @@ from timesink.analyses.steps import complete_steps, is_communication, marks_of, 
 from timesink.analyses.thresholds import PredictionLimits
 from timesink.errors import UsageError
 from timesink.model import vendors
+from timesink.model.arrays import narrow
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.nested_calls import levels
@@ -470,7 +471,7 @@ def _operators(trace: Trace) -> _Operators:
     kinds = host_kinds(trace)
     operator = kinds.among("operator")[calls.row] & ~calls.named(names.frames_calls)
     runtime = kinds.among(*LAUNCH_KINDS)[calls.row]
-    outer = np.arange(len(calls))
+    outer = narrow(np.arange(len(calls)), len(calls))
     has_operator = operator.copy()
     either = operator | runtime
     for here in list(levels(calls.depth))[1:]:

@@ -420,7 +420,8 @@ def named_by(scenario: Scenario, change: AskedChange, played: Played) -> NamedWo
 
 
 def _scale_work(scenario: Scenario, chosen: _Selection, change: AskedChange) -> Scenario:
-    stretch = np.where(chosen.stretches, scenario.stretch * change.factor, scenario.stretch)
+    stretch = scenario.stretch.copy()
+    stretch[chosen.stretches] *= change.factor
     if change.sort == "communication" and chosen.roots.any():
         # Threads that did nothing until a collective ended go on that much sooner, or later.
         waits = waits_for_collectives(scenario.graph.points)
