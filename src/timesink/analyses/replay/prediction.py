@@ -50,7 +50,7 @@ from timesink.analyses.replay.what_if import (
     needed_of_device,
     step_ns,
 )
-from timesink.analyses.steps import find_steps, is_communication, step_at
+from timesink.analyses.steps import complete_steps, is_communication, marks_of, step_at
 from timesink.analyses.thresholds import PredictionLimits
 from timesink.errors import UsageError
 from timesink.model import vendors
@@ -243,7 +243,7 @@ def fixed_waits(
 
 def path_parts(scenario: Scenario, played: Played, cycle: float) -> pl.DataFrame:
     """The critical path of the complete cycles by kind and name, so that it adds up to a cycle."""
-    steps = find_steps(scenario.trace).filter("complete")
+    steps = complete_steps(scenario.trace)
     schema = {"kind": pl.String(), "name": pl.String(), "path_ns": pl.Float64()}
     if steps.is_empty():
         return pl.DataFrame(schema=schema)
@@ -382,8 +382,8 @@ def _fewer_waits(base: Prediction) -> Iterator[AskedChange]:
     if not len(calls):
         return
     # What waits outside of all steps, as a profiler at its end, is no part of the program.
-    marks = find_steps(scenario.trace).filter("complete").select("host_start_ns", "host_end_ns")
-    inside = step_at(calls.start, calls.end, marks.to_numpy()) >= 0
+    marks = marks_of(complete_steps(scenario.trace))
+    inside = step_at(calls.start, calls.end, marks) >= 0
     waits = np.flatnonzero(device_waits(graph))
     waits = waits[inside[graph.points.call[graph.point[waits]]]]
     # A launch waits for a place in the queue, if it copies nothing: nobody can leave that out.
