@@ -11,7 +11,7 @@ import tempfile
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
@@ -27,9 +27,10 @@ from timesink.formats.file_names import rank_in_name
 from timesink.formats.read_options import IsChosen, Progress, ReadOptions
 from timesink.formats.source_file import names_its_profiler, open_source, read_trace
 from timesink.formats.stored_names import is_folder
+from timesink.runtime.memory import return_free_memory
 from timesink.runtime.native import is_native
 from timesink.runtime.workers import Workers, usable_cores
-from timesink.sources.cache import Cache, return_free_memory, save_in_background, wait_until_saved
+from timesink.sources.cache import Cache, save_in_background, wait_until_saved
 from timesink.sources.captures import CaptureFile
 from timesink.sources.discovery import Input, input_of
 from timesink.sources.recordings import Recording, recording_of
@@ -84,8 +85,7 @@ def _read_folder(folder: Path) -> Trace:
     return read_log_folder(folder)
 
 
-@dataclass(frozen=True, slots=True)
-class OpenedRun:
+class OpenedRun(msgspec.Struct, frozen=True):
     """The only run at a place: its recordings, and its trace where it has but one."""
 
     recordings: list[Recording]
@@ -287,7 +287,9 @@ def _without_folder(trace: Trace, path: Path, recording: Recording) -> Trace:
     if recording.remote is None:
         return trace
     folder = f"{path.parent}/"
-    health = [replace(entry, example=entry.example.replace(folder, "")) for entry in trace.health]
+    health = [
+        structs.replace(entry, example=entry.example.replace(folder, "")) for entry in trace.health
+    ]
     return replace(trace, health=tuple(health))
 
 

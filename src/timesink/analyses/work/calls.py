@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import reduce
 from math import gcd
+from random import Random
 from typing import Any
 
 import msgspec
@@ -32,7 +33,7 @@ from timesink.analyses.kernels.table import SHAPE
 from timesink.analyses.links import link_launches, origin_rows
 from timesink.analyses.modules import ACCUMULATE
 from timesink.analyses.names import is_optimizer_step, keeps_fp32, rounds_to_tf32, uses_tensor_cores
-from timesink.analyses.steps import bounds_of, find_steps, step_at, step_of_launch
+from timesink.analyses.steps import bounds_of, complete_steps, find_steps, step_at, step_of_launch
 from timesink.analyses.work.arguments import (
     CallArguments,
     KernelLaunch,
@@ -53,7 +54,8 @@ _INPUTS = ("input_dims", "input_types", "input_strides", "concrete_inputs")
 _MAX_RELATIVE_DIFFERENCE = 0.05
 _LOOKUP = "embedding_codegen_lookup"
 _FLOATING = ("fp64", "fp32", "fp16", "bf16", "fp8", "fp4")
-_ODD = np.random.default_rng(7).integers(1, 2**62, 61, dtype=np.uint64) | np.uint64(1)
+_DRAWN = Random(7)  # noqa: S311 - nobody has to guess them
+_ODD = np.array([_DRAWN.getrandbits(62) | 1 for _ in range(61)], dtype=np.uint64)
 """What makes a number of a sequence of numbers."""
 MODELLED, LIKE, NO_FORMULA, NO_SHAPES, NO_CALL, UNTOLD = (
     *("modelled", "like another launch", "no formula", "no shapes", "no call"),
@@ -468,7 +470,7 @@ def _parameters(trace: Trace, forest: CallForest) -> tuple[Tensor, ...]:
     a common divisor; with several passes in a step that is a multiple of its steps.
     """
     gradients = np.flatnonzero(forest.named(lambda name: name == ACCUMULATE))
-    steps = find_steps(trace).filter("complete")
+    steps = complete_steps(trace)
     within = step_at(forest.start[gradients], forest.end[gradients], bounds_of(steps))
     rows = forest.row[gradients[within >= 0]]
     inputs = trace.lazy("host").select("input_dims", "input_types").collect()[rows].drop_nulls()
