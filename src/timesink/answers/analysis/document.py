@@ -339,9 +339,11 @@ def analysis_document(
         results = (result for name in wanted for result in _on_clocks(run, name))
     parts = [result for result in _with_memory_returned(results, analysis) if result is not None]
     sections = [part if isinstance(part, Section) else part.section for part in parts]
-    if page is None:
-        sections = [part for part in parts if isinstance(part, Section)]
-    if page is None and not brief:
+    present = [part for part in parts if isinstance(part, Section)]
+    if page is None or (present and time.is_untimed(analysis.trace)):
+        # A snapshot lacks what it cannot have: only a page with nothing else says so.
+        sections = present
+    if page is None and not brief and not time.is_untimed(analysis.trace):
         # A line per reason; that nothing is amiss needs no line.
         by_reason: dict[str, list[str]] = {}
         for part in parts:
