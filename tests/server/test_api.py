@@ -7,13 +7,13 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from threading import Event as Signal
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+from msgspec.structs import replace
 
 import timesink
 from ab_runs import Bench, planned_runs
