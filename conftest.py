@@ -27,7 +27,6 @@ os.environ.setdefault("POLARS_QUERY_MONITORING", "0")
 
 TOGETHER = {
     "comparisons of recordings": (
-        "tests/analyses/clustering/test_recordings.py",
         "tests/comparison/causes/anomalies/test_recorded.py",
         "tests/lab/test_score.py",
         "tests/answers/baselines/test_keeping.py",

@@ -581,6 +581,10 @@ PyObject* nest(PyObject*, PyObject* args) {
     return nullptr;
   }
   const size_t count = calls.start.count;
+  if (count > static_cast<size_t>(std::numeric_limits<int32_t>::max())) {
+    PyErr_SetString(PyExc_ValueError, "more calls than 32 bits count");
+    return nullptr;
+  }
   for (const size_t other :
        {calls.thread.count, calls.end.count, calls.frames.count, nested.parent.count,
         nested.depth.count, nested.self_start.count, nested.size.count, nested.crossing.count}) {

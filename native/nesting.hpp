@@ -14,12 +14,14 @@
 namespace timesink {
 
 struct Calls {
-  View<const int64_t> thread, start, end;  // of one thread after those of another
-  View<const uint8_t> frames;              // what stays a caller of what outlasts it
+  View<const int32_t> thread;      // calls of one after those of another
+  View<const int64_t> start, end;
+  View<const uint8_t> frames;      // what stays a caller of what outlasts it
 };
 
 struct Nested {
-  View<int64_t> parent, depth, self_start, size;
+  View<int32_t> parent, depth, size;
+  View<int64_t> self_start;
   View<uint8_t> crossing;
 };
 
@@ -41,8 +43,8 @@ inline void nest_calls(const Calls& calls, const Nested& nested) {
       }
       open.pop_back();
     }
-    nested.parent[call] = open.empty() ? -1 : static_cast<int64_t>(open.back());
-    nested.depth[call] = static_cast<int64_t>(open.size());
+    nested.parent[call] = open.empty() ? -1 : static_cast<int32_t>(open.back());
+    nested.depth[call] = static_cast<int32_t>(open.size());
     nested.crossing[call] = crosses;
     nested.self_start[call] = self_start;
     open.push_back(call);

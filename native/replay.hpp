@@ -15,9 +15,9 @@
 namespace timesink {
 
 struct Graph {
-  View<const int64_t> before, needs;  // numbers of nodes; -1 for none
+  View<const int32_t> before, needs;  // numbers of nodes; -1 for none
   View<const double> gap, lag;
-  View<const int64_t> point, activity;  // what a node is; -1 for neither
+  View<const int32_t> point, activity;  // what a node is; -1 for neither
   View<const uint8_t> waits;
 };
 

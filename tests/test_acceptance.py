@@ -5,7 +5,6 @@ Needs the folder of real recordings; see `shared` in conftest.py.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from fnmatch import fnmatch
 from pathlib import Path
@@ -15,13 +14,12 @@ import pytest
 
 import timesink
 from shared_folder import find_shared
+from thinning import IS_SEARCH
 from timesink.analyses.columns import event_ranges
 from timesink.analyses.summary import Summary, summarise
-from timesink.answers.info_report import describe_folder
 from timesink.errors import TimesinkError
 from timesink.model import intervals
 from timesink.model.trace import Metadata
-from timesink.sources.opening import open_each
 
 Look = Callable[[str], tuple[Metadata, Summary]]
 
@@ -122,7 +120,7 @@ def files_of_devices() -> list[str]:
     Those of one machine and program are looked at where they are compared.
     """
     paths = [path for path in files() if not is_declined(path)]
-    if os.environ.get("HYPOTHESIS_PROFILE") == "search" or len(paths) == 1:
+    if IS_SEARCH or len(paths) == 1:
         return paths
     return [next(path for path in paths if fnmatch(path, pattern)) for pattern in DEVICES]
 
@@ -235,14 +233,6 @@ def test_counters_of_profiled_ranges(shared_root: Path):
 
 
 # -- runs ----------------------------------------------------------------------------------------
-
-
-def test_ranks_of_a_job(shared_root: Path):
-    folder = shared_root / "data/h200/traces/ddp8_normal"
-    answer = describe_folder(str(folder), open_each(timesink.find_recordings(folder))).to_dict()
-    assert answer["ranks"] == list(range(8))
-    assert answer["world_size"] == 8
-    assert "missing_rank" not in {entry["code"] for entry in answer["health"]}
 
 
 def test_spans_are_in_the_order_of_time(shared_root: Path):

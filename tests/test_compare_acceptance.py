@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import re
-import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
 import timesink
-from timesink.answers.comparison.comparison_json import EqualWorkJson, ExplorationJson
 from timesink.answers.comparison.report import ComparisonAnswer
 from timesink.cli import main
-from timesink.formats.small_files import plain_values
 
 GOLDEN = {
     "SGLang_gpu_instability_pid944615_strict": ("gpu_instability", "944615", 264),
@@ -206,16 +200,6 @@ def findings(lines: Sequence[str]) -> dict[str, set[str]]:
 # -- the work done ---------------------------------------------------------------------------------
 
 
-def test_batches_compared_with_layers_are_found_out_and_put_together(shared_root: Path) -> None:
-    pair = timesink.compare(case(shared_root, "cpu_frequency_reduction")).pair
-    assert not pair.workload.comparable
-    assert pair.equal_work is not None
-    times = pair.equal_work.cycle_times
-    assert times.base_mean_ns == pytest.approx(631e6, rel=0.01)
-    assert times.new_mean_ns == pytest.approx(2.5e9, rel=0.1)
-    assert times.change_pct == pytest.approx(290, rel=0.1)
-
-
 @pytest.mark.parametrize("name", ["gpu_instability", "gpu_memory_squeeze_out_NVLink"])
 def test_equal_work_is_not_called_unequal(shared_root: Path, name: str) -> None:
     assert all(
@@ -286,39 +270,6 @@ def test_two_ranks_of_one_run_stay_together(explored_comparison: ComparisonAnswe
     assert sorted(len(group) for group in nvlink) == [2, 2]
 
 
-def test_exploring_two_runs_is_symmetric_whichever_is_named_first(shared_root: Path) -> None:
-    sides = [
-        case(shared_root, "gpu_instability") / f"{side}_perf_data"
-        for side in ("normal", "abnormal")
-    ]
-    comparison, other = (timesink.compare(*paths, explore=True) for paths in (sides, sides[::-1]))
-    assert plain_exploration(comparison) == plain_exploration(other)
-
-
-def plain_exploration(comparison: ComparisonAnswer) -> dict[str, Any]:
-    """What the JSON says of an exploration, but for diagnoses, which follow from the pairs."""
-    exploration = comparison.exploration
-    assert exploration is not None
-    values: dict[str, Any] = plain_values(ExplorationJson.of(replace(exploration, pairs=())))
-    return {**values, "pairs": plain_values([EqualWorkJson.of(pair) for pair in exploration.pairs])}
-
-
-def test_host_names_make_roles_of_their_own(shared_root: Path, tmp_path: Path) -> None:
-    source = case(shared_root, "gpu_instability") / "normal_perf_data" / "result_perf_data.csv.gz"
-    for host in ("left", "right"):
-        with_host(source, tmp_path / f"{host}_perf_data.csv", host)
-    named = timesink.compare(tmp_path, explore=True)
-    assert sorted(str(role.host) for role in named.roles) == ["left", "right"]
-    unnamed = timesink.compare(tmp_path, explore=True, ignore_hosts=True)
-    assert [role.host for role in unnamed.roles] == [None, None]
-    assert len(groups(named)) == len(groups(unnamed)) == 1
-
-
-def with_host(source: Path, target: Path, host: str) -> None:
-    table = pl.read_csv(gzip.decompress(source.read_bytes()), infer_schema=False)
-    table.with_columns(pl.lit(host).alias("hostname")).write_csv(target)
-
-
 # -- from raw recordings ---------------------------------------------------------------------------
 
 
@@ -326,12 +277,6 @@ def with_host(source: Path, target: Path, host: str) -> None:
 def clock(shared_root: Path) -> ComparisonAnswer:
     faults = shared_root / "data" / "h200" / "faults"
     return timesink.compare(faults / "normal", faults / "gpu_clock")
-
-
-def test_cycles_of_raw_recordings_are_found(clock: ComparisonAnswer) -> None:
-    pair = clock.pair
-    assert (len(pair.cycle_times.base_ns), len(pair.cycle_times.new_ns)) == (30, 30)
-    assert pair.workload.comparable
 
 
 def test_share_and_load_of_every_kernel_of_raw_recordings(clock: ComparisonAnswer) -> None:
@@ -344,47 +289,6 @@ def test_share_and_load_of_every_kernel_of_raw_recordings(clock: ComparisonAnswe
     assert set(kernels["function"]) <= set(of_frequency["function"])
     both = of_frequency.filter(pl.col("runs_on").cast(pl.String) == "both")
     assert both.select((pl.col("beta_base_pct", "beta_new_pct") > 0).all()).row(0) == (True, True)
-
-
-def test_the_locked_clock_is_seen(clock: ComparisonAnswer) -> None:
-    of_clock = clock.pair.rows.filter(pl.col("metric") == "gpu_sm_frequency")
-    assert set(of_clock["mu_base"]) == {1980.0}
-    assert set(of_clock["mu_new"]) == {345.0}
-    assert set(of_clock["unit"]) == {"MHz"}
-    assert "1 980 → 345 MHz" in clock.headline
-
-
-def test_a_slower_host_is_blamed_on_no_counter(shared_root: Path) -> None:
-    faults = shared_root / "data" / "h200" / "faults"
-    pair = timesink.compare(faults / "normal", faults / "normal_b").pair
-    assert pair.workload.comparable
-    assert pair.cycle_times.change_pct == pytest.approx(40, abs=3)
-    of_clock = pair.rows.filter(pl.col("metric").str.contains("frequency"))
-    assert of_clock.select((pl.col("mu_base") == pl.col("mu_new")).all()).item()
-
-
-def test_a_table_is_compared_with_a_recording(shared_root: Path, tmp_path: Path) -> None:
-    faults = shared_root / "data" / "h200" / "faults"
-    table = tmp_path / "normal_behaviour.parquet"
-    assert main(["behaviour", str(faults / "normal"), "-o", str(table)]) == 0
-    mixed = timesink.compare(table, faults / "gpu_clock").pair
-    assert len(mixed.cycle_times.base_ns) == len(mixed.cycle_times.new_ns) == 30
-    raw = timesink.compare(faults / "normal", faults / "gpu_clock").pair
-    assert mixed.rows.drop("unit").equals(raw.rows.drop("unit"))
-
-
-def test_faults_of_one_machine_are_explored(shared_root: Path) -> None:
-    faults = shared_root / "data" / "h200" / "faults"
-    runs = [faults / name for name in ("normal", "normal_b", "gpu_clock")]
-    exploration = timesink.compare(*runs).exploration
-    assert exploration is not None
-    assert len(exploration.roles) == 3
-    clock_cluster = next(
-        cluster
-        for cluster in exploration.clusters
-        if any("gpu_clock" in exploration.roles[role].label for role in cluster.members)
-    )
-    assert not any("normal" in exploration.roles[role].label for role in clock_cluster.members)
 
 
 # -- where results go ------------------------------------------------------------------------------
@@ -401,22 +305,3 @@ def test_a_folder_of_cases_is_written_as_published(shared_root: Path, tmp_path: 
     assert [pair["file"] for pair in answer["pairs"]] == sorted(
         name.removesuffix(".csv") for name in written if name.endswith(".csv")
     )
-
-
-def test_two_folders_of_a_case_are_base_and_new(shared_root: Path, tmp_path: Path) -> None:
-    """The same numbers whether the case is given, or its two sides, packed or not."""
-    for side in ("normal", "abnormal"):
-        source = (
-            case(shared_root, "gpu_instability") / f"{side}_perf_data" / "result_perf_data.csv.gz"
-        )
-        (tmp_path / side).mkdir()
-        (tmp_path / side / "result_perf_data.csv").write_bytes(gzip.decompress(source.read_bytes()))
-        shutil.copy(source, tmp_path / f"{side}.csv.gz")
-    wanted = timesink.compare(case(shared_root, "gpu_instability")).pair.rows
-    folders = timesink.compare(tmp_path / "normal", tmp_path / "abnormal")
-    files = timesink.compare(tmp_path / "normal.csv.gz", tmp_path / "abnormal.csv.gz")
-    assert folders.pair.rows.equals(wanted)
-    assert files.pair.rows.equals(wanted)
-    assert (files.pair.base.label, files.pair.new.label) == ("base", "new")
-    # Both folders are the sides of a case as well.
-    assert timesink.compare(tmp_path).pair.base.label == "normal"

@@ -15,7 +15,6 @@ import pytest
 from rich.cells import cell_len
 
 import timesink
-from compared_runs import rank_fields, write_timeline
 from forked_programs import host_of_programs
 from recorded import environment, needs_torch
 from recorded import write as write_program
@@ -164,7 +163,6 @@ class TestWorkflow:
 @pytest.mark.parametrize(
     ("paths", "expected", "log_text"),
     [
-        (("h200/faults/normal", "h200/faults/gpu_contention"), 1, ""),
         (("h200/faults/normal", "h200/faults/python_stall"), 3, "Host code"),
         (("latencyprism/SGLang",), 1, ""),
     ],
@@ -201,32 +199,6 @@ def test_six_steps_a_side_that_are_all_longer_fail(
     log = " ".join(capsys.readouterr().err.split())
     assert "steps take 51.8 % longer" in log
     assert "may be noise" not in log
-
-
-def test_a_late_rank_is_told_from_those_that_wait(
-    two_ranks: tuple[Path, Path], capfd: pytest.CaptureFixture[str]
-) -> None:
-    """Comparing takes as long for each of those that wait."""
-    sides = map(str, two_ranks)
-    assert main(["compare", *sides, "--format", "md", "--fail-on", "1%"]) == 3
-    log = short_log(capfd)
-    assert "Both processes have longer " in " ".join(log.split())
-    assert "Cause\n  Host code in rank 3, +10.2 ms per step" in log
-
-
-@pytest.mark.usefixtures("reads_here")
-def test_a_rank_that_is_missing_is_no_pass(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    for side, ranks in (("base", (0, 1)), ("new", (0,))):
-        for rank in ranks:
-            write_timeline(tmp_path / side / f"rank{rank}.json", **rank_fields(rank))
-    sides = [str(tmp_path / side) for side in ("base", "new")]
-    assert main(["compare", *sides, "--format", "md", "--fail-on", "regression"]) == 1
-    comment, log = capfd.readouterr()
-    check_screen(log)
-    assert "not compared: rank1 pid " in " ".join(log.split())
-    assert comment.startswith("## timesink: not decided (no slowdown allowed)\n")
 
 
 PROGRAM = """

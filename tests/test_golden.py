@@ -23,6 +23,9 @@ NOT_PROVOKED = {
 }
 
 
+pytestmark = pytest.mark.usefixtures("reads_here")
+
+
 @pytest.fixture(scope="module")
 def workshop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder in which questions find what they are about, read once for all of them."""

@@ -93,14 +93,6 @@ def test_graphs_of_two_batch_sizes_name_what_the_eager_program_names():
     assert (graphs - eager).total() <= 0.01 * graphs.total()
 
 
-@pytest.mark.parametrize("program", ["branches", "graphed_training", "sizes"])
-def test_all_replayed_work_has_a_name(program: str):
-    trace = timesink.open(RECORDED / f"{program}.graphs")
-    work = replayed_work(trace)
-    assert work is not None
-    assert work.named_pieces == work.pieces > 0
-
-
 def test_equal_branches_on_two_streams_are_distinguished():
     counts = launched(RECORDED / "branches.graphs")
     sides = Counter(module.partition(".")[0] for _, module in counts.elements() if module)

@@ -131,16 +131,6 @@ def test_counters_and_trace_of_one_program_align(
     assert thinned["aligned_share"] >= 0.95
 
 
-@pytest.mark.parametrize(("program", "other"), [("unet_train", "gpt_infer")])
-def test_counters_and_trace_of_different_programs_are_refused(
-    shared_root: Path, program: str, other: str, capfd: pytest.CaptureFixture[str]
-) -> None:
-    counters = shared_root / f"data/h200/ncu/{program}.csv.gz"
-    code, join = _join_counters(counters, shared_root / f"data/h200/traces/{other}", capfd)
-    assert code == 1
-    assert join["aligned_share"] < 0.5
-
-
 def test_kernels_of_the_text_page(shared_root: Path) -> None:
     path = shared_root / "data/ncu-text/test_mlp_ncu-pipelined-1530.txt"
     calls = timesink.open(path).kernel_calls

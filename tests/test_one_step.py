@@ -36,13 +36,7 @@ MARKED = (
     "tracelens/mi300/resnet_act_checkpoint.json.gz",
 )
 """Recordings with marked steps: in step with the device, far ahead of it, and cut at the end."""
-UNMARKED = (
-    "h200/faults/normal",
-    "graphs/vllm_decode_full/graph_execution.json.gz",
-    "tracelens/mi210/gpu_only_trace.json.gz",
-)
-PARALLEL = "nsys/mfu_2gpu_before.sqlite.gz"
-"""Two processes at once, with repetitions that are mostly short and some far longer."""
+UNMARKED = ("h200/faults/normal", "graphs/vllm_decode_full/graph_execution.json.gz")
 SCREEN = "h200/traces/unet_train"
 
 
@@ -118,21 +112,6 @@ def test_unmarked_recordings_say_what_comparisons_go_by(
     length = units.brief_ns(cycles.median_ns)
     assert length in text
     assert f" of {length}" in answer("cycles", name)
-
-
-def test_repetitions_of_one_process_fit_into_the_recording(
-    shared_root: Path, answer: Callable[..., str]
-) -> None:
-    steps = json.loads(answer("analyze", PARALLEL, "--format", "json"))["steps"]
-    repetitions = steps["repetitions"]
-    assert repetitions["processes"] == 2
-    assert (
-        repetitions["count"] / repetitions["processes"] * repetitions["median_us"]
-        <= steps["mean_us"]
-    )
-    in_turn = find_cycles(recording(shared_root, PARALLEL)).table.sort("pid", "start_ns")
-    for (_,), rows in in_turn.group_by("pid"):
-        assert (rows["start_ns"][1:] >= rows["end_ns"][:-1]).all()
 
 
 def test_no_length_of_repetitions_where_the_recording_cannot_tell_it() -> None:

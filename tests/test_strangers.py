@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -10,16 +9,17 @@ from pathlib import Path
 import pytest
 
 from shared_folder import REPOSITORY
+from thinning import IS_SEARCH
 
 DIFFERENT = (
     "hta/amd_trace/mi250_minitoy_train_ROCm6_2_kineto.json.gz",
     "hta/rank_non_gpu/rank_non_gpu.json.gz",
     "graphs/vllm_decode_full/graph_execution.json.gz",
+)
+"""Training, a rank without a device, inference in replayed graphs."""
+LIKE_THEM = (
     "tracelens/evals/sdpa_04_large_head_dim.json.gz",
     "tracelens/mi210/gpu_only_trace.json.gz",
-)
-"""Training and inference, two vendors, replayed graphs, single operators, device work alone."""
-LIKE_THEM = (
     "hta/trace_compare/base/base.json.gz",
     "hta/critical_path/cuda_event_sync_multi_stream/event_sync_trace.json.gz",
     "hta/critical_path/alexnet/benchmark_result_2869224_1695835535_trace.json.gz",
@@ -30,7 +30,7 @@ LIKE_THEM = (
     "tracelens/mi300/bert-small.json.gz",
 )
 """Looked at when faults are searched for: each takes a second or two."""
-SMALL = DIFFERENT + LIKE_THEM if os.environ.get("HYPOTHESIS_PROFILE") == "search" else DIFFERENT
+SMALL = DIFFERENT + LIKE_THEM if IS_SEARCH else DIFFERENT
 
 
 def invariants():

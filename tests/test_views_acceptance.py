@@ -9,7 +9,6 @@ import importlib
 import inspect
 import json
 import math
-import os
 import pkgutil
 from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
@@ -25,6 +24,7 @@ import timesink
 import timesink.analyses
 from rank_sets import as_set
 from shared_folder import find_shared
+from thinning import IS_SEARCH
 from timesink.analyses.device_utilisation import device_utilisation
 from timesink.analyses.kernels.table import kernel_groups, kernel_table
 from timesink.analyses.operators import eligible_share, launch_sites, operator_table
@@ -144,15 +144,9 @@ def test_two_runs_side_by_side(recording: Open):
 
 DIFFERENT = (
     "h200/traces/cuda_graph/*",
-    "h200/traces/ddp8_stall_rank3/rank3*",
-    "h200/traces/llama_decode/*",
     "hta/cpu_only/*",
-    "hta/triton_example/*",
     "mlu/mlu_metrics_input.json",
     "tracelens/b200/*",
-    "tracelens/evals/conv_04*",
-    "tracelens/evals/gemm_04*",
-    "tracelens/evals/moe_01*",
     "tracelens/mi210/*",
 )
 """Recordings that lead analyses where others do not; all of them to search for faults."""
@@ -163,7 +157,7 @@ def recordings() -> list[str]:
     if folder is None:
         return ["without the folder"]
     data = folder / "data"
-    if os.environ.get("HYPOTHESIS_PROFILE") == "search":
+    if IS_SEARCH:
         places = ("tracelens/**/*.json*", "hta/**/*.json*", "mlu/*.json", "h200/traces/*/*")
     else:
         places = DIFFERENT

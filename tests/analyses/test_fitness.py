@@ -76,19 +76,6 @@ class TestFit:
         kernels = [K("gemm", 20 + 1000 * place, 1000, c=1 + place) for place in range(50)]
         assert codes(read(O("f", 0, 600), *launches, *kernels)) == []
 
-    @pytest.mark.parametrize(
-        "name",
-        [
-            "h200/traces/cuda_graph/graph.1794703828349873378.pt.trace.json.gz",
-            "h200/traces/unet_train/worker0.1794703861258979686.pt.trace.json.gz",
-            "hta/cpu_only/rank-34.Jul_15_10_52_41.1074.pt.trace.json.gz",
-            "hta/ns_resolution_trace/rank-0.Apr_03_18_51_38.1102.pt.trace.json.gz",
-            "tracelens/h100/bert-small.json.gz",
-        ],
-    )
-    def test_recordings_of_usual_programs(self, shared_root: Path, name: str):
-        assert recording_fitness(timesink.open(shared_root / "data" / name)).fit == "yes"
-
 
 def instant(name: str) -> dict:
     return {"ph": "i", "name": name, "pid": PID, "tid": MAIN, "ts": 5, "s": "g"}

@@ -242,7 +242,7 @@ class TestLaunchSites:
         )
         assert launch_sites(trace).rows() == [
             ("operator", 1, 7_000),
-            ("outside of every call", 2, 6_000),
+            ("outside of recorded calls", 2, 6_000),
             ("step", 1, 3_000),
             ("launch not in trace", 1, 1_000),
         ]

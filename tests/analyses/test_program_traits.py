@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
-import timesink
 from cases import DATA_LOADER, MAIN, STEP, C, K, O, R, host_event, read
-from timesink.analyses.program_traits import has_shapes, program_traits
-from timesink.answers.analysis.document import analysis_document
-from timesink.output.terminal import to_text
+from timesink.analyses.program_traits import program_traits
 from timesink.rules.register import advice_for, catalogue
 from timesink.rules.run_findings import find_all
 
@@ -63,19 +59,6 @@ def test_one_fused_kernel_makes_an_optimizer_fused(fused: dict[str, object]):
     assert "unfused-optimizer" not in traits
 
 
-def test_real_programs(shared_root: Path):
-    data = shared_root / "data"
-    graph = timesink.open(data / "h200/traces/cuda_graph")
-    assert program_traits(graph) == {"graphs", "host"}
-    assert not has_shapes(graph)
-    assert has_shapes(timesink.open(data / "tracelens/evals/gemm_04_memory_tall_skinny.json.gz"))
-    train = program_traits(timesink.open(data / "h200/traces/unet_train"))
-    assert train >= {"backward", "optimizer"}
-    assert "compiled" in program_traits(
-        timesink.open(data / "tracelens/torch_compile_triton.json.gz")
-    )
-
-
 def _tiny(*other_events: dict[str, object]) -> str:
     """What is said to a step of sixty tiny kernels, with other events."""
     events = [STEP(1, 0, 600), O("aten::add", 0, 600), *other_events]
@@ -119,16 +102,3 @@ class TestAdvice:
         for row in catalogue()["run"].values():
             advice = advice_for((), row["advice"])
             assert not any(word in advice for word in ("gradient", "FSDP", "optimizer"))
-
-
-class TestShapes:
-    def test_they_are_not_asked_for_where_they_are(self, shared_root: Path):
-        for name in ("gemm_01_compute_few_tiles", "conv_01_large_spatial_small_ch"):
-            path = shared_root / f"data/tracelens/evals/{name}.json.gz"
-            assert "record shapes" not in _said_of(path)
-            assert "--with shapes" not in _said_of(path)
-
-
-def _said_of(path: Path) -> str:
-    document = analysis_document(timesink.analyze(path))
-    return " ".join(to_text(document, 500).split())

@@ -57,12 +57,6 @@ def test_second_recording_is_looked_into_by_a_helper_and_says_the_same(pair, sea
     assert plain.headline == helped.headline
 
 
-@pytest.mark.parametrize("how", [{"jobs": 1}, {"cache": False}])
-def test_one_core_or_no_cache_is_no_work_for_others(pair, searched_sides, how):
-    compare(*pair, **how)
-    assert searched_sides == ["base", "new"]
-
-
 def test_helper_that_fails_is_made_up_for(pair, searched_sides, monkeypatch):
     monkeypatch.setattr(prefetch, "_KEEPING", "timesink.no_such_module")
     compare(*pair, jobs=2)

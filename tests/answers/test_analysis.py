@@ -10,7 +10,6 @@ import pytest
 
 import timesink
 from cases import STEP, K, O, R, read
-from timesink.analyses.memory_curve import recording_start
 from timesink.answers.analysis import collective_log, memory
 from timesink.answers.analysis.document import PAGES, SECTIONS, analysis_document, view_document
 from timesink.answers.analysis.report import Analysis, whole_of
@@ -20,7 +19,6 @@ from timesink.output.blocks import (
     Block,
     Curves,
     Document,
-    Facts,
     Findings,
     Icicle,
     Numbers,
@@ -52,12 +50,6 @@ def blocks(document: Document, section: str) -> tuple[Block, ...]:
     return next(candidate.blocks for candidate in document.sections if candidate.id == section)
 
 
-def moments(gaps: Table) -> tuple[float | None, ...]:
-    (starts,) = (column.data for column in gaps.columns if column.key == "start_ns")
-    assert isinstance(starts, Numbers)
-    return starts.values
-
-
 def of(*events: object, page: str | None = None) -> Document:
     analysis = timesink.analyze(read(*events), clock="recorded")  # type: ignore[arg-type]
     return analysis_document(analysis, page=page)
@@ -79,16 +71,6 @@ def ranks(shared_root: Path) -> Document:
 
 
 class TestWhole:
-    def test_what_was_not_recorded_takes_a_line(self, sample_document: Document):
-        (facts,) = blocks(sample_document, "not-recorded")
-        assert isinstance(facts, Facts)
-        assert ("Modules", "No modules were recorded: profile with with_stack=True.") in facts.rows
-        assert not {section.id for section in sample_document.sections} & {
-            "modules",
-            "workers",
-            "mismatches",
-        }
-
     def test_ids_are_unique(self, sample_document: Document):
         sections = recorded_sections(sample_document)
         ids = [section.id for section in sections]
@@ -214,17 +196,6 @@ class TestSteps:
         assert set(part.values) == {100_000.0}
         lead = next(section.lead for section in document.sections if section.id == "steps")
         assert lead == "Each bar is the mean of 3 neighbouring steps of 500."
-
-    def test_moments_of_some_steps_can_be_those_of_the_whole_recording(
-        self, sample_analysis: Analysis, sample_document: Document
-    ):
-        start = recording_start(sample_analysis.trace)
-        some = timesink.analyze(sample_analysis.trace, steps=4)
-        (gaps,) = blocks(analysis_document(some, start_ns=start, page="overview"), "gaps")
-        (every,) = blocks(sample_document, "gaps")
-        assert isinstance(gaps, Table)
-        assert isinstance(every, Table)
-        assert moments(gaps)[0] in moments(every)
 
     def test_a_recording_without_marks_is_no_step_to_go_to(self):
         document = of(O("aten::mm", 0, 50), R(10, 5, c=1), K("nccl_reduce", 20, 400, c=1))

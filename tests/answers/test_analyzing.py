@@ -78,17 +78,6 @@ class TestSource:
 
 
 class TestFolder:
-    def test_one_worker_in_detail_and_all_for_comparison(self, job: Path):
-        analysis = timesink.analyze(job)
-        assert analysis.is_set
-        assert analysis.ranks.names == ["rank0", "rank1"]
-        assert analysis.trace.metadata.worker == "rank0"
-        assert analysis.notes == (
-            "2 ranks: rank0 in detail; --worker NAME shows another one alone",
-            "rank 0 has 2 of 3 steps",
-        )
-        assert analysis.to_dict()["source"]["workers"] == ["rank0", "rank1"]
-
     @pytest.mark.parametrize("choice", [{"worker": "rank1"}, {"rank": 1}])
     def test_a_chosen_worker(self, job: Path, choice: dict):
         analysis = timesink.analyze(job, **choice)
@@ -142,13 +131,6 @@ class TestSteps:
         assert steps_of(analysis) == ["1", "2"]
         assert analysis.notes == ("steps 1-2 only",)
 
-    def test_of_every_worker(self, job: Path):
-        analysis = timesink.analyze(job, steps="1")
-        assert steps_of(analysis) == ["1"]
-        assert [summary.steps["step"].to_list() for summary in analysis.ranks.ranks.values()] == [
-            ["1"]
-        ] * 2
-
     @pytest.mark.parametrize("steps", ["first", "3-1", "", [], [True], 1.5, -1, ["1"]])
     def test_what_is_no_choice(self, steps: object):
         with pytest.raises(UsageError, match="not a choice of steps"):
@@ -166,16 +148,6 @@ class TestSteps:
     def test_ways_to_choose(self, steps: object, expected: list[str]):
         trace = read(*(STEP(number, 10 * number, 10) for number in (1, 2, 3)))
         assert steps_of(timesink.analyze(trace, steps=steps)) == expected
-
-    def test_a_worker_without_the_steps_is_left_out(self, job: Path):
-        analysis = timesink.analyze(job, steps=2)
-        assert analysis.ranks.names == ["rank1"]
-        assert analysis.trace.metadata.worker == "rank1"
-        assert analysis.notes == (
-            "steps 2 only",
-            "1 rank: rank1 in detail; --worker NAME shows another one alone",
-            "without these steps and left out: rank0",
-        )
 
     def test_no_worker_has_the_steps(self, job: Path):
         with pytest.raises(NotFoundError, match="none of the steps 7"):
@@ -195,13 +167,6 @@ def test_answer_is_kept_and_given_again_without_finding_it(
     again = timesink.analyze(file)
     wait_until_saved(again.answer_cache.store, again.answer_cache.key)
     assert again.to_dict() == first
-
-
-def test_other_question_is_another_answer(tmp_path: Path):
-    file = write(tmp_path / "a.pt.trace.json", training_trace())
-    answer = timesink.analyze(file).to_dict()
-    assert timesink.analyze(file, steps=2).to_dict()["steps"]["count"] == 1
-    assert answer["steps"]["count"] == 5
 
 
 def test_without_cache_nothing_is_kept(tmp_path: Path):

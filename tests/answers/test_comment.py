@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compared import SLOW_CLOCK, comparison, diagnosed, markdown_tables, named, pair_of, two_runs
+from compared import comparison, diagnosed, named, pair_of, two_runs
 from diagnosed import clock_anomaly, clock_cause, component, slow_clock, unchanged_diagnosis
 from explorations import sample_exploration
 from gated import comparison_of, gate_check
@@ -17,7 +17,6 @@ from timesink.answers.comparison.gate import comment_md
 from timesink.answers.comparison.gate_result import GateAnswer, gate_of
 from timesink.answers.comparison.report import ComparisonAnswer
 from timesink.comparison.gate.verdict import Limit
-from timesink.comparison.steps.verdict import compare_roles
 from timesink.model.diagnosis import Diagnosis, ProgramChange, ProgramEdit, SteadyTimes
 from timesink.model.findings import Finding
 
@@ -110,17 +109,8 @@ class TestWhatItSays:
         text = comment(run_comparison, gate)
         assert "- 0 is too long.\n- 1 is too long.\n- 1 budget kept.\n" in text
 
-    def test_ranks_have_a_row_each(self):
-        text = comment(comparison(*[two_runs(SLOW_CLOCK)] * 10))
-        assert len(markdown_tables(text)[0]) == 1 + 8
-        assert "Cycle time (the first 8 of 10)" in text
-
     def test_the_largest_changes_are_folded(self):
         assert "<details><summary>Time per step, largest" in comment(comparison(two_runs()))
-
-    def test_equal_runs_have_no_largest_changes(self):
-        run = two_runs().base
-        assert "Time per step" not in comment(comparison(compare_roles(run, run, "strict")))
 
     def test_symptoms_stand_below_their_heading(self):
         text = comment(comparison_of({"case": slow_clock(anomalies=())}))

@@ -131,13 +131,6 @@ class TestUnequalWork:
         assert second.endswith("which says nothing about speed.")
         assert not list(findings(PairView(replace(two_runs(), workload=UNEQUAL))))
 
-    def test_equal_work_is_told_where_it_could_be_made(self):
-        pair = replace(two_runs(), workload=UNEQUAL, equal_work=two_runs(BUSY_HOST))
-        headline = comparison_document(comparison(pair), top=10).headline
-        assert headline.startswith("The steps of the two runs do not do the same work")
-        assert "Regression: grouped to equal work, steps take 80." in headline
-        assert "as recorded" in "".join(section(pair_text(pair), "Notes"))
-
 
 class TestFindings:
     def test_a_function_has_its_time_and_the_counters_that_changed(self):
@@ -187,40 +180,11 @@ class TestFindings:
         assert len(names) > 1
         assert len(list(findings(PairView(pair)))) == 1
 
-    def test_work_under_other_names_is_told_as_one_family(self):
-        sentence = "gemm family on GPU 0: 2.44 → 34.2 ms per step (14.0 x), 99 → 116 calls"
-        lines = [line for line, _ in findings(PairView(other_kernels()))]
-        assert lines == [f"{sentence}, with different kernels"]
-        document = comparison_document(comparison(other_kernels()), top=10)
-        assert sentence in blocks(document, Text, "times")[0].text
-        assert "most of all" not in document.headline
-
     def test_a_long_name_is_cut(self):
         row = {"function": "x" * 3000, "device": "Host", "new_ns": 5e6, "delta_ns": 5e6}
         text = pair_text(pair_of(times=frame(TIMES, {**row, "runs_on": "new"})))
         assert "x" * 20 in text
         assert "x" * 101 not in text.replace("\n", "")
-
-
-def other_kernels() -> Pair:
-    """Matrix products that another library calls otherwise and that take longer."""
-    kernel = {"device": "GPU 0", "function_class": "gpu_compute"}
-    base = {"function": "nvjet_a", "base_ns": 2.44e6, "delta_ns": -2.44e6, "runs_on": "base"}
-    new = {"function": "xmma_b", "new_ns": 34.2e6, "delta_ns": 34.2e6, "runs_on": "new"}
-    family = {
-        "family": "gemm",
-        "name": None,
-        "device": "GPU 0",
-        "names_base": ["nvjet_a"],
-        "names_new": ["xmma_b"],
-        "base_ns": 2.44e6,
-        "new_ns": 34.2e6,
-        "delta_ns": 31.76e6,
-        "calls_base": 99.0,
-        "calls_new": 116.0,
-    }
-    times = frame(TIMES, {**kernel, **base, "calls_base": 99}, {**kernel, **new, "calls_new": 116})
-    return pair_of(times=times, families=frame(FAMILIES, family))
 
 
 class TestUnrecorded:
@@ -269,17 +233,6 @@ class TestNotes:
         )
         lines = section(pair_text(replace(pair, base=base, new=new)), "Notes")
         assert [line.strip() for line in lines] == ["both: b", "base: a", "new: c"]
-
-    def test_there_is_one_block_of_them(self):
-        pair = two_runs()
-        noted = replace(pair, base=replace(pair.base, notes=("a",)))
-        for compared in (
-            comparison(noted, notes=["pid 5 is alone"]),
-            comparison(noted, pair, noted, notes=["pid 5 is alone"]),
-        ):
-            text = to_text(without_cause(compared))
-            assert text.count("\nNotes\n") == 1
-            assert "base: a" in text.partition("\nNotes\n")[2]
 
     def test_long_names_in_them_are_cut(self):
         name = "y" * 3000
@@ -394,17 +347,6 @@ class TestSeveral:
         same, longer = section(text, "All pairs (2)")[1:]
         assert re.search(r"pid 1007 .* within noise +sm80_gemm", same)
         assert re.search(r"\+80\.\d % +longer +runq", longer)
-
-    def test_of_many_pairs_those_that_changed_most_are_told_in_full(self):
-        text = to_text(comparison(*[two_runs()] * 3, two_runs(BUSY_HOST)))
-        assert text.count("Time per step, largest changes") == 3
-        assert "Steps take 80." in text
-        assert "1 more pair in full: -o DIR writes all" in text
-
-    def test_the_one_that_stands_out_comes_first(self):
-        compared = comparison(*[two_runs()] * 3, two_runs(BUSY_HOST))
-        first = blocks(comparison_document(compared, top=10), Text, "pair-4")[0]
-        assert first.text.startswith("Steps take 80.")
 
     def test_what_chooses_one_is_said_where_something_does(self):
         compared = comparison(*[two_runs()] * 4)

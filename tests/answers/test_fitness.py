@@ -11,7 +11,6 @@ import pytest
 import timesink
 from builders import to_bytes, write
 from cases import STEP, K, O, R
-from timesink.analyses.fitness import recording_fitness
 from timesink.answers.analysis.document import PAGES, analysis_document
 from timesink.answers.comparison.document import comparison_document
 from timesink.answers.comparison.gate_result import gate_of
@@ -22,7 +21,7 @@ from timesink.answers.info_report import describe_folder
 from timesink.answers.what_if import what_if_document
 from timesink.cli import main
 from timesink.comparison.gate.verdict import UNJUDGED, Limit
-from timesink.output import markdown, terminal
+from timesink.output import terminal
 from timesink.output.blocks import Document
 from timesink.sources.discovery import Input
 from timesink.sources.opening import Opened
@@ -50,27 +49,6 @@ def verdict(answer: dict[str, Any]) -> tuple[str, list[str]]:
 
 
 class TestAnalyze:
-    def test_a_backlog_is_no_idle_time(self, vllm: Path):
-        analysis = timesink.analyze(vllm)
-        assert analysis.headline.startswith(
-            "Cannot tell how idle the GPU is: the first recorded work waited 7.83 ms behind work "
-        )
-        assert "The recording holds 10.7 ms of GPU work in 10.7 ms." in analysis.headline
-        assert [finding for finding in analysis.findings if "utilisation" in finding.rule] == []
-        text = terminal.to_text(analysis_document(analysis, brief=True), width=100)
-        for wrong in ("locks", "logging", "42.3 %", "decide"):
-            assert wrong not in text
-
-    def test_waits_for_missing_work_are_no_dependency(self, sglang: Path):
-        analysis = timesink.analyze(sglang)
-        assert analysis.headline.startswith(
-            "Cannot tell how idle the GPU is: the host waits 463 ms of 474 ms (98 %)"
-        )
-        assert analysis.findings == ()
-        text = markdown.to_markdown(analysis_document(analysis))
-        assert "events and streams that wait for each other" not in text
-        assert "2.1 %" not in text.partition("Time by part")[0]
-
     def test_json(self, vllm: Path, sglang: Path):
         for path, code in ((vllm, "starts_with_backlog"), (sglang, "work_not_recorded")):
             answer = timesink.analyze(path).to_dict()
@@ -81,18 +59,6 @@ class TestAnalyze:
     @pytest.mark.parametrize("page", [None, *PAGES])
     def test_every_page_begins_with_it(self, sglang: Path, page: str | None):
         assert first_section(analysis_document(timesink.analyze(sglang), page=page)) == "fitness"
-
-    def test_a_fit_recording_needs_no_word(self):
-        analysis = timesink.analyze(timesink.sample())
-        assert verdict(analysis.to_dict()) == ("yes", [])
-        for brief in (False, True):
-            document = analysis_document(analysis, brief=brief)
-            assert "fitness" not in [section.id for section in document.sections]
-
-    def test_the_corrected_timeline_has_the_verdict_of_its_recording(self):
-        analysis = timesink.analyze(timesink.sample(), steps=3)
-        assert analysis.corrected_trace is not None
-        assert recording_fitness(analysis.corrected_trace) is recording_fitness(analysis.recording)
 
 
 def folder_description(path: Path) -> Any:
@@ -175,16 +141,6 @@ def test_other_answers_begin_with_it(sglang: Path):
     assert {first_section(document) for document in documents} == {"fitness"}
     for answer in (what_if.to_dict(), diagnosed.to_dict(), cycles.to_dict()["runs"][0]):
         assert verdict(answer) == ("partly", ["work_not_recorded"])
-
-
-def test_what_cannot_be_told_is_no_saving(vllm: Path):
-    answer = timesink.whatif(vllm, best=True)
-    text = terminal.to_text(what_if_document(answer))
-    assert text.startswith("Savings cannot be predicted from this recording.")
-    assert "%" not in text
-    assert "--remove" not in text
-    values = answer.to_dict()
-    assert (values["saving_us"], values["best"], values["limit"]) == (None, [], None)
 
 
 def test_neither_a_bottleneck_nor_an_mfu(vllm: Path, capsys: pytest.CaptureFixture[str]):

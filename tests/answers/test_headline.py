@@ -6,6 +6,7 @@ from cases import DATA_LOADER, MAIN, STEP, C, K, O, R, host_event, read
 from timesink.answers.analysis.report import headline
 from timesink.model.findings import RunFinding
 from timesink.rules import idle
+from timesink.rules.efficiency import proven_findings
 from timesink.rules.run_findings import find_all
 
 LAUNCH = R(5, 5, c=1)
@@ -90,7 +91,7 @@ def test_the_host_alone():
     trace = read(STEP(1, 0, 1000), *operators, O(DATA_LOADER, 800, 10))
     assert headline(trace) == (
         "No device work was recorded. Of the 1.00 ms step (one step recorded), host code takes "
-        "70 %, time without recorded activity 29 %, data loading 1.0 %."
+        "70 %, time outside of recorded calls 29 %, data loading 1.0 %."
     )
 
 
@@ -162,10 +163,12 @@ def test_communication_of_the_host_is_no_gpu_work():
 def test_one_dominant_operator_is_the_headline():
     kernels = [R(910, 5, c=1), K("gemm", 920, 50, c=1)]
     trace = read(STEP(1, 0, 1000), O("aten::attention", 0, 800), O("aten::mm", 900, 30), *kernels)
-    assert headline(trace).startswith("Host-bound: the GPU is busy 5.0 % of the 1.00 ms step")
+    assert headline(trace, proven_findings(trace)).startswith(
+        "Host-bound: the GPU is busy 5.0 % of the 1.00 ms step"
+    )
     assert (
         "keep the shapes of aten::attention the same from step to step, or try another backend "
-        "(at most 800 us, 80 %)." in headline(trace)
+        "(at most 800 us, 80 %)." in headline(trace, proven_findings(trace))
     )
 
 
@@ -173,14 +176,16 @@ def test_the_operator_that_the_program_calls_is_named():
     inner = O("aten::_attention_forward", 1, 798)
     outer = [O("attention_block", 0, 802), O("aten::attention", 0, 800), inner]
     trace = read(STEP(1, 0, 1000), *outer, R(910, 5, c=1), K("gemm", 920, 50, c=1))
-    assert "keep the shapes of attention() the same from step to step" in headline(trace)
+    assert "keep the shapes of attention() the same from step to step" in headline(
+        trace, proven_findings(trace)
+    )
 
 
 def test_what_may_be_profiler_overhead_is_measured_first(monkeypatch):
     monkeypatch.setattr(idle, "may_be_overhead", lambda _, name: name == "aten::attention")
     kernels = [R(910, 5, c=1), K("gemm", 920, 50, c=1)]
     trace = read(STEP(1, 0, 1000), O("aten::attention", 0, 800), *kernels)
-    assert headline(trace).endswith(
+    assert headline(trace, proven_findings(trace)).endswith(
         " Next: time a step without a profiler (saving at most 800 us, 80 %): host time of "
         "aten::attention may be mostly profiler overhead."
     )

@@ -36,12 +36,6 @@ def test_one_trace_of_a_job_misses_no_ranks(tmp_path: Path):
     assert describe(tmp_path).health == ()
 
 
-def test_devices_of_all_ranks_are_listed_once(tmp_path: Path):
-    for rank in range(4):
-        add_rank(tmp_path, rank, device=rank % 2)
-    assert [device["id"] for device in describe(tmp_path).to_dict()["devices"]] == [0, 1]
-
-
 def test_span_of_a_folder_is_from_first_to_last(tmp_path: Path):
     for name, start in (("a", 1000.0), ("b", 51000.0)):
         document = training_trace(1)

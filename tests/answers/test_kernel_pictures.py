@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
 from itertools import combinations, pairwise
-from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -407,21 +406,6 @@ def test_devices_have_pictures_of_their_own():
     text = drawing_text(draw([timesink.kernels(trace)], "density"))
     assert "GPU 0 (NVIDIA H200), 1 kernel call, 10 ns" in text
     assert "GPU 1 (NVIDIA H200), 1 kernel call, 10 ns" in text
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "seeds/000_896f68ed3a7423fd.txt",
-        "seeds/002_abc90e299168b04d.txt",
-        "data/h200/ncu/matmul_relu.csv",
-        "data/h200/ncu/unet_train.csv.gz",
-    ],
-)
-def test_real_recordings(name: str, shared_root: Path):
-    drawing = draw([timesink.kernels(shared_root / name)])
-    check_words(drawing)
-    assert len(to_svg(drawing)) < 200_000
 
 
 def _grey(colour: str) -> float:

@@ -27,8 +27,6 @@ from timesink.output.blocks import Table
 from timesink.output.numbers import cells
 from timesink.output.tables import text_table
 
-NOTHING = {"tensor_pct": None, "dram_pct": None, "sm_pct": None}
-
 
 def groups(*launches: Launch, by: str = "name") -> pl.DataFrame:
     return timesink.kernels(trace_of_launches(*launches)).groups(by)
@@ -43,22 +41,6 @@ THREE = (
 
 
 class TestChoice:
-    @pytest.mark.parametrize(
-        ("sort", "order"),
-        [
-            ("time", "abc"),
-            ("calls", "cab"),
-            ("mean", "abc"),
-            ("headroom", "abc"),
-            ("tensor", "cba"),
-            ("dram", "bac"),
-            ("sm", "cab"),
-            ("name", "abc"),
-        ],
-    )
-    def test_orders(self, sort: str, order: str):
-        assert "".join(choose(groups(*THREE), Choice(sort)).rows["group"]) == order
-
     def test_what_is_not_known_comes_last(self):
         table = groups(use("a", 900, sm=None), use("b", 100, sm=3.0))
         assert choose(table, Choice("sm")).rows["group"].to_list() == ["b", "a"]

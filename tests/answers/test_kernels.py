@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -70,11 +69,6 @@ class TestOneRun:
         names = table(kernels_document([many], Choice(sort="name", top=3)), "names")
         assert (names.rows, names.total_rows) == (3, 30)
         assert (names.sort.key, names.sort.descending) == ("label", False)
-
-    def test_operators_of_a_timeline(self):
-        joined = timesink.kernels(timesink.sample(counters=True), trace=timesink.sample())
-        operators = table(kernels_document([joined]), "operator")
-        assert "ConvolutionBackward0" in {name for (name,) in rows(operators, "label")}
 
 
 class TestPictures:
@@ -155,9 +149,3 @@ class TestSeveralRuns:
         trace = replace(TWO_KERNELS.trace, health=(HealthEntry("nan_value", 2),))
         (health,) = blocks(kernels_document([replace(TWO_KERNELS, trace=trace)] * 2), Health)
         assert [item.count for item in health.items] == [4]
-
-
-@pytest.mark.parametrize("name", ["gpt_infer.csv.gz", "matmul_relu.csv"])
-def test_real_recordings_are_small(name: str, shared_root: Path):
-    document = kernels_document([timesink.kernels(shared_root / "data/h200/ncu" / name)])
-    assert len(to_json(document)) < 400_000

@@ -13,7 +13,7 @@ import pytest
 
 import timesink
 from kernels_text import to_markdown, to_text
-from measured_kernels import H200, Launch, launch, trace_of_launches, use
+from measured_kernels import Launch, launch, trace_of_launches, use
 from timesink.analyses.kernels.join import Join
 from timesink.answers.kernels.document import one_table
 from timesink.answers.kernels.report import KernelReport
@@ -265,31 +265,6 @@ class TestFewRows:
 class TestRoofline:
     def test_without_a_count_of_operations_there_is_none(self):
         assert "Roofline" not in text_of_work()
-
-    def test_kernels_against_their_roofs(self):
-        lines = section(text(*COUNTED), "Roofline of H200 (DRAM 4.80 TB/s, fp32 66.9 TFLOP/s)")
-        assert " ".join(line.strip() for line in lines[1:3]) == (
-            "at the data-sheet peaks of the H200 the same work would take 948 us of 2.00 ms "
-            "(47.4 %); headroom above is relative to the peak at the clock of the run"
-        )
-        assert (
-            lines[3] == "  50.0 % of the time is compute-bound, 50.0 % of the time is memory-bound"
-        )
-        busy = "busy 1 50.0 % 30000 30 953.7 MiB/s 45 % compute fp32"
-        assert busy in [" ".join(line.split()) for line in text(*COUNTED).splitlines()]
-
-    def test_devices_have_roofs_of_their_own(self):
-        (row, metrics), other = COUNTED
-        output = text(({**row, "device": 1}, metrics), other, devices=(H200, replace(H200, id=1)))
-        lines = [line.strip() for line in output.splitlines()]
-        for device, duration in ((0, "500 us of 1.00 ms"), (1, "448 us of 1.00 ms")):
-            begins = (
-                f"GPU {device}: at the data-sheet peaks of the H200 the same work would take "
-                f"{duration}"
-            )
-            assert any(line.startswith(begins) for line in lines)
-        assert "GPU 1: Kernels (1)" in lines
-        assert "2.00 ms" not in output
 
     def test_without_peaks_it_says_why(self):
         lines = section(text(*COUNTED, devices=()), "Roofline")

@@ -84,12 +84,6 @@ def test_without_peaks_there_is_no_roof_to_stand_under():
     assert rooflines(document(work(), **unknown)) == []
 
 
-def test_the_report_has_it_and_the_short_answer_has_not():
-    assert len(rooflines(document(work(), page=None))) == 1
-    analysis = Analysis(read(*work(), **H200))
-    assert rooflines(analysis_document(analysis, brief=True)) == []
-
-
 def figures(events: list[Event]) -> dict[str, Tile]:
     """Key figures of the overview that lead to the page of efficiency."""
     (page,) = (
@@ -103,10 +97,6 @@ def test_the_overview_leads_to_the_page():
     linked = figures(work())
     assert list(linked) == ["Speed of light", "MFU"]
     assert linked["MFU"].value == pytest.approx(FLOP / 989.4e12 / 10e-3, rel=0.01)
-
-
-def test_without_shapes_the_overview_claims_nothing():
-    assert figures([step(0, 0, 10_000), *operator_call("aten::mm", 100, 1, 400)]) == {}
 
 
 def test_operators_of_scalars_alone_have_no_shape():

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from functools import cache
 
-import pytest
-
 import timesink
 from cases import ALLOC, DATA_LOADER, STEP, C, K, O, R, read
 from timesink.answers.analysis.document import analysis_document
@@ -122,24 +120,6 @@ class TestText:
         assert "idle 800 us, host 800 us" in text
         assert "a step" not in text.partition("Findings")[2]
 
-    def test_shares_of_operators_are_of_all_device_work(self):
-        text = to_text(analysis(K("alone", 2850, 400)), 5)
-        _, row, rest = lines_between(text, "Operators (1)", "")
-        assert row.split()[:3] == ["aten::mm", "2", "75.0"]
-        assert rest == "25.0 % of device work (400 us) was not launched by an operator"
-
-    def test_without_device_work_it_is_their_share_of_the_host(self):
-        text = to_text(
-            timesink.analyze(read(O("mm", 0, 30), O("add", 30, 10)), clock="recorded"), 5
-        )
-        title, *rows = lines_between(text, "Operators (2)", "")
-        assert title.split()[:5] == ["operator", "calls", "share", "host", "self"]
-        assert [row.split()[2] for row in rows] == ["75.0", "25.0"]
-
-    def test_kernels_that_look_alike_are_told_apart(self):
-        rows = lines_between(more_recorded(), "Kernels (2)", "")[1:]
-        assert [row.partition("  ")[0] for row in rows] == ["gemm (f32)", "gemm (f64)"]
-
     def test_health(self):
         health = usual_text().partition("Trace health\n")[2]
         assert health == "info     the trace does not name its rank\n         rank 0 is assumed"
@@ -187,28 +167,6 @@ class TestMarkdown:
 
     def test_a_bar_in_a_name_does_not_end_its_cell(self):
         assert "| a\\|b | 1 |" in to_markdown(oddly_named(), 9)
-
-
-@pytest.mark.parametrize(
-    ("events", "sentence"),
-    [
-        ([O("mm", 0, 10)], "no steps are marked; the recorded 10.0 us count as one step"),
-        ([STEP(1, 0, 10)], "1 step"),
-        ([STEP(1, 0, 10), STEP(2, 10, 20)], "2 steps, 10.0 us to 20.0 us"),
-        (
-            [STEP(1, 0, 10), R(1, 1, c=1), K("a", 3, 1, c=1), STEP(2, 10, 20)],
-            "1 step, 1 more step cut by the end",
-        ),
-        (
-            [STEP(1, 0, 10), R(1, 1, c=1), K("a", 3, 1, c=1), STEP(2, 10, 20), O("mm", 12, 9)],
-            "1 step, 1 more step without device work at the end",
-        ),
-    ],
-)
-def test_how_many_steps_there_are(events: list[dict], sentence: str):
-    text = to_text(timesink.analyze(read(*events), clock="recorded"), 5)
-    assert f" by part\n{sentence}.\n" in text
-    assert ("Step time by part" in text) == ("count as one" not in sentence)
 
 
 def test_a_device_that_works_only_at_the_end_is_told_both_ways():

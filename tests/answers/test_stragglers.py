@@ -36,16 +36,6 @@ def page(late: Analysis) -> Document:
 
 
 class TestText:
-    def test_who_why_and_cost_come_first(self, late: Analysis):
-        answer = to_text(late, 5).splitlines()[0]
-        assert answer.startswith("Straggler: rank 5 delays the others by ")
-        text = " ".join(to_text(late, 5).split())
-        assert re.search(
-            r"Rank 5 delays the others by \S+ \S+ per step \(\S+ %\),\s+in\s+every\s+step", text
-        )
-        assert "Rank 5 loads data " in text
-        assert "try: Look at the input of rank 5" in text
-
     def test_the_map_marks_the_rank(self, late: Analysis):
         lines = to_text(late, 5).splitlines()
         (start,) = (

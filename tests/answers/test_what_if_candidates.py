@@ -15,13 +15,11 @@ from timesink.analyses.replay.changes import name_filter
 from timesink.analyses.replay.graph import replay_graph
 from timesink.analyses.replay.what_if import device_waits
 from timesink.answers.what_if import WhatIf, what_if_document
-from timesink.cli import main
 from timesink.model.trace import Trace
 from timesink.output.terminal import to_text
 
 PROGRAMS = ("cuda_graph", "unet_train")
 ROWS = 12
-LONG = "aten::" + "_".join(["kernel_of_a_very_long_name"] * 5)
 
 
 @pytest.fixture(scope="module")
@@ -41,16 +39,6 @@ def test_each_printed_change_is_found_again_with_its_saving(best: dict[str, What
         assert again.saving_ns == pytest.approx(saving)
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_what_computes_the_program_is_not_offered_for_removal(best: dict[str, WhatIf], name: str):
-    offered = [*best[name].best["change"], *(change.text for change in best[name].in_vain)]
-    removed = [option for option in offered if option.startswith("--remove")]
-    copies = ("op:aten::to", "op:aten::contiguous", "op:aten::clone")
-    allowed = ("sync:", "call:", "kernel:", *copies)
-    assert all(shlex.split(option)[1].startswith(allowed) for option in removed)
-    assert not any("gemm" in option or "aten::mm" in option for option in removed)
-
-
 def test_a_program_that_replays_graphs_is_not_offered_one(best: dict[str, WhatIf]):
     offered = [*best["cuda_graph"].best["change"], *(c.text for c in best["cuda_graph"].in_vain)]
     assert offered[0] == "--remove sync:aten::item"
@@ -68,30 +56,6 @@ def test_kernels_are_tried_at_their_roofs(best: dict[str, WhatIf]):
     assert all("nchw" in change.pattern.lower() for change in tried if change.action == "remove")
     assert all(0 < change.factor < 1 for change in tried if change.action == "scale")
     assert {change.factor for change in tried if change.action == "scale"} - {0.5}
-
-
-def test_names_are_whole_at_any_width():
-    trace = cycles([Piece("kernel", LONG, 50, 900), Piece("wait", f"{LONG}_item"), Piece("host")])
-    whatif = timesink.whatif(trace)
-    for width in (40, 60, 80, 200):
-        lines = [
-            line.split("  ")[0] for line in to_text(what_if_document(whatif), width).splitlines()
-        ]
-        assert whatif.best.height
-        assert all(change in lines for change in whatif.best["change"])
-
-
-def test_the_command_prints_them_whole(
-    shared_root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-):
-    monkeypatch.setenv("COLUMNS", "60")
-    path = str(shared_root / "data/h200/traces/cuda_graph")
-    assert main(["whatif", path]) == 0
-    printed = capsys.readouterr().out
-    assert (
-        "--scale kernel:nvjet_sm90_hsh_64x16_64x16_4x1_v_bz_splitK_bias_TNT=0.5"
-        in printed.splitlines()
-    )
 
 
 def test_an_optimizer_is_found_by_its_name_up_to_the_hash():
@@ -146,14 +110,6 @@ def test_a_fused_optimizer_is_not_fused_again():
 # -- what a scale does not touch -------------------------------------------------------------------
 
 
-def test_fixed_waits_are_named(shared_root: Path):
-    path = shared_root / "data/hta/trace_diff/test"
-    whatif = timesink.whatif(path, ["scale cycle=0.5"])
-    (note,) = (line for line in whatif.notes if "waits that" in line)
-    assert "of the step are waits that --scale cycle=0.5 does not change: " in note
-    assert note in " ".join(to_text(what_if_document(whatif), 500).splitlines())
-
-
 def test_a_step_without_fixed_waits_has_none():
     trace = cycles([Piece("host", "aten::mm", 500)])
     assert not any(
@@ -193,23 +149,6 @@ def test_copies_are_offered_beside_kernels_where_they_are_not():
     change = f"--overlap 'copy:{PINNED}'"
     assert change in offered_changes(copying_beside(7))
     assert not any("--overlap 'copy" in change for change in offered_changes(copying_beside(21)))
-
-
-def test_host_code_outside_of_calls_is_offered_where_it_decides():
-    def steps(bare: int) -> Trace:
-        events = []
-        for step in range(4):
-            at, length = (400 + bare) * step, 400 + bare
-            events += [
-                STEP(step, at, length),
-                O("aten::mm", at + bare, 399),
-                R(at + bare + 1, 5, c=step),
-            ]
-            events += [K("gemm", at + bare + 10, 9, c=step)]
-        return read(*events)
-
-    assert "--scale outside=0.5" in timesink.whatif(steps(200)).best["change"]
-    assert "--scale outside=0.5" not in offered_changes(steps(2))
 
 
 def test_what_waits_outside_of_steps_is_not_offered():

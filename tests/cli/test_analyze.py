@@ -45,20 +45,8 @@ def job(place: Path) -> Path:
 
 
 class TestWhole:
-    def test_markdown(self, analyze):
-        assert analyze("--format", "md").out.startswith("# unet_train.pt.trace.json.gz")
-
-    def test_page(self, analyze):
-        assert analyze("--format", "html").out.startswith("<!doctype html>")
-
     def test_rows_of_the_tables(self, analyze):
         assert "Operators (the first 3 of 85)" in analyze("--top", "3").out
-
-    def test_more_rows_than_there_are(self, analyze):
-        outcome = analyze("--top", "99999999999999999999")
-        assert outcome.code == 0
-        assert "Operators (85)" in outcome.out
-        assert analyze("--view", "steps", "--top", 10**30).out == analyze("--view", "steps").out
 
     def test_an_exported_folder(self, run, tmp_path: Path):
         run("export", timesink.sample(), "-o", tmp_path / "tables")
@@ -215,12 +203,6 @@ class TestSteps:
 
 
 class TestFolder:
-    def test_workers_and_spans_are_noted(self, run, job: Path):
-        outcome = run("analyze", job)
-        assert outcome.code == 0
-        assert "note: 2 spans: this is span 1, choose with --span" in outcome.out
-        assert "note: 2 ranks: rank0 in detail" in outcome.out
-
     @pytest.mark.parametrize(
         ("options", "steps"),
         [
@@ -239,14 +221,6 @@ class TestFolder:
         message, hint = decline("analyze", job, "--worker", "rank9")
         assert "no trace fits" in message
         assert "rank0" in hint
-
-    def test_a_damaged_file_is_told(self, run, job: Path, tmp_path: Path):
-        shutil.copytree(job, tmp_path, dirs_exist_ok=True)
-        (tmp_path / "rank5.1001.pt.trace.json").write_bytes(b"nothing")
-        answer = run("analyze", tmp_path, "--format", "json").json
-        assert answer["source"]["workers"] == ["rank0", "rank1"]
-        assert (answer["source"]["worker"], answer["steps"]["count"]) == ("rank0", 1)
-        assert "unreadable_file" in {entry["code"] for entry in answer["health"]}
 
     def test_several_runs(self, run, job: Path, tmp_path: Path):
         shutil.copytree(job, tmp_path / "first")
@@ -314,10 +288,6 @@ class TestOutput:
         assert file.read_text() == "mine"
         assert analyze("-o", file, "--force").code == 0
         assert file.read_text().startswith("{")
-
-    def test_a_dash_is_the_screen(self, analyze):
-        assert analyze("-o", "-").out == analyze().out
-        assert analyze("-o", "-", "--format", "json").json["schema"] == "timesink/analysis/1"
 
     @pytest.mark.parametrize(
         ("options", "message", "hint"),

@@ -33,15 +33,6 @@ def trace(tmp_path: Path) -> Path:
     return write(tmp_path / "run.pt.trace.json", decoding_trace(1980))
 
 
-def test_text(run, trace: Path):
-    output = run("behaviour", trace).out
-    assert output.startswith(
-        "20 steps marked by decode_step, median 1.00 ms; "
-        "largest share: decode_step on Host, 70.0 %\n"
-    )
-    assert "gpu_sm_frequency  GPU 0  1 980 MHz  1 980 MHz  1 980 MHz     20" in output
-
-
 def test_counters_beside_the_trace(run, tmp_path: Path):
     path = write(tmp_path / "run.pt.trace.json", decoding_trace(0, sampled=False))
     lines = [f"{1000 * number},gpu_sm_frequency,GPU 0,345" for number in range(20)]
@@ -145,20 +136,3 @@ def test_an_unknown_ending_is_told_every_known_one(decline, trace: Path, tmp_pat
     assert ".md is not a format" in message
     for ending in (".parquet", ".csv", ".csv.gz", ".json", ".txt"):
         assert ending in hint
-
-
-def test_counters_come_in_the_order_of_ones_own_map(run, trace: Path, tmp_path: Path):
-    folder = tmp_path / "own"
-    folder.mkdir()
-    (folder / "trace.json").write_bytes(trace.read_bytes())
-    samples = [f"{t},{c},GPU 0,1" for t in range(0, 4000, 50) for c in ("gpu_a", "gpu_b")]
-    text = "\n".join(["timestamp_us,counter,device,value", *samples])
-    (folder / "counters.csv").write_text(text)
-    metric_map = tmp_path / "map.csv"
-    for order in (["gpu_a", "gpu_b"], ["gpu_b", "gpu_a"]):
-        metric_map.write_text(
-            "\n".join(["class,metric", *(f"gpu_compute,{name}" for name in order)])
-        )
-        answer = run("behaviour", folder, "--map", metric_map, "--format", "json").json
-        read = [[metric["metric"] for metric in row["metrics"]] for row in answer["functions"]]
-        assert next(metrics for metrics in read if metrics) == order

@@ -77,10 +77,9 @@ def test_what_shows_pages_is_missed_before_anything_is_read(
 
 @pytest.mark.parametrize(
     "arguments",
-    [["analyze", "x"], ["kernels", "x"], ["info", "x"], ["query", "x", "select 1"], ["demo"],
-     ["serve", "."], ["completion", "bash"], ["export", "x", "-o", "y"]],
+    [["analyze", "x"], ["serve", "."], ["completion", "bash"]],
     ids=lambda words: words[0],
-)  # fmt: skip
+)
 def test_other_commands_say_what_they_lack(bare, arguments: list[str]):
     process = bare(*arguments)
     message, hint = process.stderr.splitlines()

@@ -57,25 +57,9 @@ def test_csv_is_the_published_table(run: Run, case: Path) -> None:
     assert all(len(row[3].partition(".")[2]) == 6 for row in rows)
 
 
-def test_csv_of_another_table_and_of_some_rows(run: Run, case: Path) -> None:
-    title, *rows = table(run("compare", case, "--table", "times", "--format", "csv").out)
-    assert "base_ns" in title
-    assert any(row[0] == "cudaStreamSynchronize" for row in rows)
-    assert len(table(run("compare", case, "--top", "3", "--format", "csv").out)) == 4
-    assert run("compare", case, "--table", "families", "--format", "csv").code == 0
-
-
 def test_one_table_as_text(run: Run, case: Path) -> None:
     out = run("compare", case, "--table", "times", "--top", "2").out
     assert "changed most (score" not in out
-
-
-def test_options_reach_the_comparison(run: Run, wide_case: Path) -> None:
-    crossed = run("compare", wide_case, "--pid", "7,8", "--format", "json").json
-    assert [pair["kind"] for pair in crossed["pairs"]] == ["cross"]
-    chosen = ("--pid", "8", "--device", "Host", "--format", "csv")
-    title, *rows = table(run("compare", wide_case, *chosen).out)
-    assert {row[title.index("Device")] for row in rows} == {"Host"}
 
 
 def test_markers_and_methods_reach_the_comparison(run: Run, tmp_path: Path) -> None:
@@ -130,13 +114,6 @@ def test_csv_needs_a_pair(decline: Decline, tmp_path: Path) -> None:
     assert "alike" in message
 
 
-def test_without_counters_the_csv_holds_times_and_says_so(run: Run, tmp_path: Path) -> None:
-    path = write_timeline(tmp_path / "a.json")
-    outcome = run("compare", path, path, "--format", "csv")
-    assert table(outcome.out)[0][0] == "function"
-    assert "no counter was recorded" in outcome.err
-
-
 def test_what_was_left_out_is_said_beside_a_csv(run: Run, tmp_path: Path) -> None:
     outcome = run("compare", write_case(tmp_path / "case", [7, 8], [7]), "--format", "csv")
     assert "without a partner" in outcome.err
@@ -177,11 +154,6 @@ def test_a_page_of_a_folder_holds_every_pair(run: Run, wide_case: Path, tmp_path
     (page,) = (tmp_path / "out").iterdir()
     assert page.name == "comparison.html"
     assert "pid 8" in page.read_text(encoding="utf-8")
-
-
-def test_a_page_of_roles_told_apart(run: Run, wide_case: Path) -> None:
-    page = run("compare", wide_case, "--explore", "--ignore-hosts", "--format", "html").out
-    assert "4 processes form 2 groups that behave differently." in page
 
 
 def test_a_page_has_every_table(decline: Decline, case: Path) -> None:
@@ -232,11 +204,6 @@ def test_a_folder_of_explored_roles(run: Run, roles: Path, tmp_path: Path) -> No
     assert names[1].startswith("exploratory_compare_r")
     assert names[1].endswith(".csv")
     assert names[2] == "exploratory_comparison_report.md"
-
-
-def test_one_table_of_explored_roles(run: Run, roles: Path) -> None:
-    text = run("compare", roles, "--table", "times").out
-    assert "What changed" not in text
 
 
 def test_csv_holds_two_groups_of_explored_roles(decline: Decline, tmp_path: Path) -> None:

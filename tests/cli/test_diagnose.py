@@ -47,16 +47,6 @@ def tables(place: Path) -> Path:
     return write_table(place / "run.behaviour.parquet", slow_table(7, 4), slow_table(9))
 
 
-class TestText:
-    def test_every_process_of_a_table_has_its_row(self, run, tables):
-        outcome = run("diagnose", tables)
-        first, *_ = outcome.out.split("\n\n")
-        assert "1 of 2 processes has slow steps. Worst is pid 7" in " ".join(first.split())
-        rows = outcome.out.split("Slow steps (2)\n")[1].splitlines()[1:3]
-        assert [row.split()[:2] for row in rows] == [["pid", "7"], ["pid", "9"]]
-        assert rows[1].split()[-1] == "none"
-
-
 class TestChoosing:
     def test_one_process(self, run, tables):
         assert run("diagnose", tables, "--pid", "9").out.startswith("No slow steps")

@@ -9,10 +9,12 @@ import zipfile
 
 import pytest
 
-import timesink
 from timesink.cli.command_line import main
 
 RANKS = "data/h200/traces/ddp8_normal"
+
+
+pytestmark = pytest.mark.usefixtures("reads_here")
 
 
 @pytest.fixture
@@ -57,13 +59,6 @@ def test_one_file_holds_one_rank(ranks, tmp_path, capsys):
     message = capsys.readouterr().err
     assert "holds 3 recordings; a .pftrace holds one" in message
     assert ".zip" in message
-
-
-def test_one_rank_of_a_set(ranks, tmp_path):
-    output = tmp_path / "one.pftrace"
-    arguments = ["export", str(ranks), "-o", str(output), "--rank", "1", "--steps", "4"]
-    assert main(arguments) == 0
-    assert timesink.open(output).metadata.distributed.rank == 1
 
 
 @pytest.mark.parametrize("text", ["x", "1-", "-1", "99"])

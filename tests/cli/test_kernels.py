@@ -260,11 +260,6 @@ def counters(place: Path) -> Path:
 
 
 class TestJoin:
-    def test_operators_of_the_timeline(self, run, counters: Path):
-        outcome = run("kernels", counters, "--trace", timesink.sample())
-        assert (outcome.code, outcome.err) == (0, "")
-        assert "100 % of 918 kernels aligned with unet_train.pt.trace.json.gz" in outcome.out
-
     def test_one_table(self, run, counters: Path):
         outcome = run("kernels", counters, "--trace", timesink.sample(), "--by", "operator")
         assert "ConvolutionBackward0" in outcome.out

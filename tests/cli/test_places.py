@@ -44,10 +44,6 @@ def _ranks(place: str, capsys: pytest.CaptureFixture[str]) -> list[int]:
     return [row["rank"] for row in json.loads(capsys.readouterr().out)]
 
 
-def test_a_folder_with_one_folder_per_rank(run: Path, capsys: pytest.CaptureFixture[str]):
-    assert _ranks(str(run), capsys) == [0, 1]
-
-
 def test_a_pattern_and_a_url_are_as_good(run: Path, capsys: pytest.CaptureFixture[str]):
     assert _ranks(f"{run}/rank_*/trace.json", capsys) == [0, 1]
     assert _ranks(f"zip://run::file://{_pack_run(run)}", capsys) == [0, 1]

@@ -9,7 +9,6 @@ import pytest
 import timesink
 from recorded_runs import (
     counter_rows,
-    loop_trace,
     recorded_counters,
     recorded_ranks,
     write_recording,
@@ -98,23 +97,6 @@ def test_a_partial_recording_says_so_everywhere(run, partial: Path):
     assert why in plain(run("diagnose", partial).out)
 
 
-def test_compare_says_what_weakens_its_verdict_and_follows_the_description(
-    run, usual: Path, tmp_path: Path
-):
-    new = write_recording(tmp_path / "new")
-    output = run("compare", usual, new).out
-    assert "ended early" not in output
-    assert "recorded with other" not in output
-    assert "steps were recorded by" not in output
-    write_run(new, **INTERRUPTED)
-    output = plain(run("compare", usual, new).out)
-    assert "new: the recording ended early: interrupted, after 4 of 6 cycles" in output
-    assert (
-        "new: with the profiler steps took 2.5 times as long, 1.00 ms instead of 400 us: "
-        "times of host code, and of what waits for it, are too long"
-    ) in output
-
-
 def test_compare_says_what_was_recorded_otherwise(usual: Path, tmp_path: Path):
     unit = {"by": "function", "name": "generate"}
     new = write_recording(
@@ -125,29 +107,6 @@ def test_compare_says_what_was_recorded_otherwise(usual: Path, tmp_path: Path):
     assert "recorded with other versions: torch 2.11.0 → 2.12.0" in notes
 
 
-@pytest.mark.parametrize("by", ["function", "annotation"])
-def test_cycles_of_a_marker_are_found_without_naming_it(run, tmp_path: Path, by: str):
-    trace = loop_trace(marker="generate")
-    write_recording(tmp_path, trace=trace, cycles={"by": by, "name": "generate"})
-    cycle_answer = run("cycles", tmp_path, "--format", "json").json["runs"][0]
-    assert (cycle_answer["anchor"], cycle_answer["count"]) == ("ProfilerStep", 6)
-    named = run("cycles", tmp_path, "--marker", "generate", "--format", "json").json["runs"][0]
-    assert named["count"] == 6
-
-
-def test_ranks_of_one_recording(run, decline, tmp_path: Path):
-    recorded_ranks(tmp_path)
-    outcome = run("info", tmp_path)
-    assert "python train.py --lr 0.1" in outcome.out
-    assert "python train.py --lr 0.1" in run("info", tmp_path, "--format", "html").out
-    assert "No problems found" in outcome.out
-    assert run("cycles", tmp_path, "--format", "json").json["runs"][1]["count"] == 6
-    assert len(run("analyze", tmp_path, "--view", "ranks", "--format", "json").json) == 2
-    assert run("behaviour", tmp_path, "--rank", "1").code == 0
-    message, _ = decline("compare", tmp_path, tmp_path, "--format", "csv")
-    assert "2 (rank 0; rank 1)" in message
-
-
 def test_what_is_said_of_a_run_counts_once(run, tmp_path: Path):
     recorded_ranks(tmp_path)
     write_run(tmp_path, counters={"missing": [{"counter": "gpu_usage", "why": "no driver"}]})
@@ -156,17 +115,6 @@ def test_what_is_said_of_a_run_counts_once(run, tmp_path: Path):
         ("missing_counters", 1)
     ]
     assert all(len(trace["health"]) == 1 for trace in answer["traces"])
-
-
-def test_two_programs_of_one_run_have_no_ranks(run, tmp_path: Path):
-    traces = ("trace.json.gz", "trace.pid8.json.gz")
-    processes = [{"pid": 7 + n, "trace": name} for n, name in enumerate(traces)]
-    write_recording(tmp_path, processes=processes)
-    (tmp_path / traces[1]).write_bytes((tmp_path / traces[0]).read_bytes())
-    lines = run("info", tmp_path).out.splitlines()
-    header, *rows = (line.split() for line in lines if line.startswith("trace"))
-    assert header[:2] == ["trace", "events"]
-    assert [row[0] for row in rows] == ["trace", "trace.pid8"]
 
 
 def test_a_launcher_is_not_taken_for_a_rank(run, tmp_path: Path):

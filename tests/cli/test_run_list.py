@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 
 import pytest
 
 import timesink
-from timesink.answers.analysis.report import SCHEMA_OF_LIST as SCHEMA
 from timesink.answers.analysis.report import RunList, analyze_place
 from timesink.cli import main
 from timesink.errors import AmbiguousError
@@ -27,15 +25,6 @@ def folder(shared_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         file = shared_root / "data/tracelens" / f"{source}.json.gz"
         shutil.copy(file, place / file.name)
     return place
-
-
-def test_json_wraps_an_answer_for_each(folder: Path, capsys: pytest.CaptureFixture[str]):
-    assert main(["analyze", str(folder), "--format", "json"]) == 0
-    answer = json.loads(capsys.readouterr().out)
-    assert answer["schema"] == SCHEMA
-    assert [run["name"] for run in answer["runs"]] == ["bert-small", "gpu_only_trace"]
-    for run in answer["runs"]:
-        assert run["answer"] == timesink.analyze(run["path"]).to_dict()
 
 
 def test_what_is_of_one_run_says_what_it_needs(folder: Path, capsys: pytest.CaptureFixture[str]):
@@ -91,8 +80,3 @@ def test_the_app_lists_them_one_by_one(folder: Path):
     assert names == [f"{folder.name}/bert-small", f"{folder.name}/gpu_only_trace"]
     assert all(len(runs[name].recordings) == 1 for name in names)
     assert list(Scan(ReachableFiles(folder)).runs()) == ["bert-small", "gpu_only_trace"]
-
-
-def test_compare_takes_them_one_by_one(folder: Path, capfd: pytest.CaptureFixture[str]):
-    main(["compare", str(folder), str(folder)])
-    assert "recordings are compared one by one" in capfd.readouterr().out

@@ -40,10 +40,15 @@ def tables(tmp_path_factory):
 
 
 def model_and_output(rows, *options: str):
-    """A model, and what was said when it was learned, which takes seconds."""
+    """A model of few trees, which come near enough here, and what was said when it was learned."""
     model, output = rows.with_suffix(".json"), io.StringIO()
-    with contextlib.redirect_stdout(output), warnings.catch_warnings():
+    with (
+        contextlib.redirect_stdout(output),
+        warnings.catch_warnings(),
+        pytest.MonkeyPatch.context() as patch,
+    ):
         warnings.simplefilter("error")
+        patch.setitem(learn_model.__kwdefaults__, "rounds", 30)
         assert main(["watch", "learn", str(rows), "-o", str(model), *options]) == 0
     return model, output.getvalue()
 
@@ -55,10 +60,7 @@ def usual(tables):
 
 @pytest.fixture(scope="module")
 def of_odd(tables):
-    # How near it comes is asked of the other one: few trees do.
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(learn_model.__kwdefaults__, "rounds", 30)
-        return model_and_output(tables / "odd.csv", "--false-alarms", "1/hour")
+    return model_and_output(tables / "odd.csv", "--false-alarms", "1/hour")
 
 
 def test_from_learning_to_an_answer(run, tables, usual):

@@ -40,7 +40,7 @@ def small(tmp_path: Path) -> Path:
 
 
 def test_best_alone_and_beside_changes(run, small: Path):
-    assert "Largest saving: " in " ".join(run("whatif", small).out.split())
+    assert "Biggest saving: " in " ".join(run("whatif", small).out.split())
     outcome = run("whatif", small, "--graph", "op:aten::gemm", "--batch", "2", "--best")
     assert "per sample" in " ".join(outcome.out.split())
 

@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 
 import timesink
-from answers import as_text
-from builders import DIALECTS, write
 from timesink.errors import OutputError, UnreadableError
 from timesink.formats.parquet_folder import export_folder, read_folder
 from timesink.formats.stored_names import is_folder
@@ -18,16 +16,6 @@ from timesink.model.schema import TABLES
 @pytest.fixture
 def sample() -> timesink.Trace:
     return timesink.open(timesink.sample())
-
-
-@pytest.mark.parametrize("dialect", DIALECTS)
-def test_every_dialect_comes_back_the_same(tmp_path: Path, dialect: str):
-    trace = timesink.open(write(tmp_path / "trace.json", DIALECTS[dialect]()))
-    export_folder(trace, tmp_path / "tables")
-    again = timesink.open(tmp_path / "tables")
-    assert as_text(again) == as_text(trace)
-    assert again.metadata == trace.metadata
-    assert again.health == trace.health
 
 
 def test_sample_comes_back_the_same(tmp_path: Path, sample: timesink.Trace):

@@ -486,3 +486,25 @@ def test_shared_export_metadata(shared_root: Path) -> None:
     assert health(trace) == {}
     copied = trace.device.group_by("copy_direction").agg(pl.sum("bytes")).drop_nulls()
     assert dict(copied.rows()) == {"HtoD": 1_619_316, "DtoH": 1_314_924, "DtoD": 24_641_552}
+
+
+def test_ranges_of_pytorch_are_operators(export) -> None:
+    texts = (
+        "aten::mm, seq = 7, op_id = 12, sizes = [[2, 3], [3, 4]]",
+        "aten::empty, op_id = 13",
+        "FSDP::pre_forward (blocks.3), op_id = 14",
+        "FlashAttnFunc, seq = 8, op_id = 15, input_op_ids = [(13,0)]",
+        "my range, number 3",
+    )
+    ranges = [
+        RANGE | {"start": 100 * n, "end": 100 * n + 50, "text": t} for n, t in enumerate(texts)
+    ]
+    host = export(nvtx(*ranges)).host
+    columns = ("kind", "name", "sequence_number", "external_id", "input_dims")
+    assert host.select(columns).rows() == [
+        ("operator", "aten::mm", 7, 12, "[[2, 3], [3, 4]]"),
+        ("operator", "aten::empty", None, 13, None),
+        ("annotation", "FSDP::pre_forward (blocks.3)", None, 14, None),
+        ("operator", "FlashAttnFunc", 8, 15, None),
+        ("annotation", "my range, number 3", None, None, None),
+    ]

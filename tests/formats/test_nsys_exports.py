@@ -14,6 +14,7 @@ import pytest
 import timesink
 from damaged_files import damage, read_or_refused
 from nsys_exports import CALL, KERNEL, RANGE, START, STRINGS, write_export
+from thinning import IS_SEARCH
 from timesink.errors import UnreadableError
 from timesink.formats.source_file import read_trace
 from timesink.model.schema import TABLES
@@ -26,7 +27,7 @@ EXPORT = {
     **STRINGS,
     **START,
 }
-MUTANTS = 10
+MUTANTS = 100 if IS_SEARCH else 5
 
 
 PLACE_OF_CALL = {key: CALL[key] for key in ("globalTid", "correlationId", "nameId")}
@@ -59,12 +60,6 @@ def test_a_folder_of_parquet_is_the_same_recording(tmp_path):
     assert_same(timesink.open(folder), read_trace(export))
     assert_same(read_trace(folder / "NVTX_EVENTS.parquet"), read_trace(export))
     assert timesink.open(folder).metadata.format == "nsys"
-
-
-def test_the_shared_export_as_parquet(tmp_path, shared_root):
-    export = shared_root / "data/nsys/output-file.sqlite"
-    folder = to_parquet(export, tmp_path / "pqt")
-    assert_same(timesink.open(folder), read_trace(export))
 
 
 def test_names_with_versions(tmp_path):

@@ -360,18 +360,3 @@ def test_a_truncated_archive_names_both_reasons(tmp_path: Path) -> None:
 )
 def test_sniff(head: bytes, *, expected: bool) -> None:
     assert rocprof.sniff(head, "any") is expected
-
-
-def test_shared_recording(shared_root: Path) -> None:
-    path = shared_root / "data" / "rocprof" / "908_results.json.gz"
-    assert rocprof.sniff(open_source(path).head(), "unknown")
-    trace = read(path)
-    assert trace.metadata.events == 43_915
-    assert trace.device["kind"].value_counts().rows() == [("kernel", 43_915)]
-    assert trace.device["dur_ns"].sum() == 4_441_741_378
-    assert trace.device["ts_ns"].min() == 63_857_982_592_000
-    assert trace.device["device"].unique().to_list() == [0]
-    assert trace.device["name"].null_count() == 0
-    assert [device.name for device in trace.metadata.devices] == ["AMD Instinct MI350X"] * 8
-    assert trace.metadata.devices[0].multiprocessors == 256
-    assert set(health(trace)) <= {"overlapping_slices"}

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from damaged_files import damage, read_or_refused
+from thinning import IS_SEARCH
 from timesink.errors import UnreadableError
 from timesink.formats.source_file import read_trace
 from timesink.formats.wire import Message
@@ -16,7 +17,7 @@ from timesink.model.trace import Trace
 from xplane_files import LENGTHS_PS, START_NS, tpu_profile
 
 SAMPLE = Path(__file__).parent.parent / "data/xplane/h200_jax.xplane.pb.gz"
-MUTANTS = 12
+MUTANTS = 100 if IS_SEARCH else 8
 # Kernels of the sample by name: calls, time in us, registers, shared memory, grid and block, as
 # xprof 2.24 has them in its table of kernels.
 XPROF = {

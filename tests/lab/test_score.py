@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-import timesink
-from timesink.cli import main
 from timesink.errors import NotFoundError
 from timesink.output.markdown import to_markdown
 from timesink.output.terminal import to_text
@@ -94,52 +92,6 @@ def test_every_form_has_faults_names_intervals_and_what_was_left_out(form: str):
             "Of 2 pairs without a fault, in either order, 1 has something named and 1 a verdict"
         )
         assert alarms in text
-
-
-@pytest.fixture
-def lab_folder(tmp_path: Path) -> Path:
-    """Recordings of a GPU in the folders of a lab, one of them unreadable."""
-    usual, slow_clock = timesink.sample_runs()
-    cases = {
-        "normal-1": (usual, {}),
-        "normal-2": (usual, {}),
-        "clock-1": (slow_clock, {"cause": "kernel_change|gpu_clock"}),
-        "lost-1": (None, {"cause": "host_code"}),
-        "odd-1": (slow_clock, {}),
-        "broken-1": (usual, {}),
-    }
-    for name, (source, expected) in cases.items():
-        folder = tmp_path / "lab" / "llama" / name
-        folder.mkdir(parents=True)
-        about = {"fault": name.partition("-")[0], "baseline": "normal-1", **expected}
-        (folder / "fault.json").write_text(json.dumps(about))
-        if source:
-            (folder / source.name).symlink_to(source)
-    (tmp_path / "lab" / "llama" / "broken-1" / "fault.json").write_text('{"fault": "cpu_')
-    (tmp_path / "lab" / "lab.json").write_text("{")
-    return tmp_path / "lab"
-
-
-def test_recordings_are_compared_and_judged(
-    lab_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-):
-    monkeypatch.chdir(lab_folder.parent)
-    assert main(["lab", "score", lab_folder.name, "--format", "json"]) == 0
-    answer = json.loads(capsys.readouterr().out)
-    assert {pair["name"]: pair["right"] for pair in answer["pairs"]} == {
-        "normal-1 vs normal-2": True,
-        "normal-2 vs normal-1": True,
-        "clock-1": True,
-    }
-    assert answer["confusion"] == {
-        "clock": {"gpu_clock": 1},
-        "normal": {"none": 2},
-    }
-    broken, about, lost, odd = answer["left_out"]
-    assert "broken-1/fault.json: damaged" in broken
-    assert "lab.json: damaged" in about
-    assert lost.startswith("llama/lost-1: ")
-    assert odd.startswith("llama/odd-1: its fault.json names neither")
 
 
 def test_a_page_says_where_and_how_it_was_made_and_how_to_do_it_again():

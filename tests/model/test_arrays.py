@@ -7,9 +7,11 @@ from bisect import bisect_left
 from itertools import groupby
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from timesink.analyses.forest import outermost
 from timesink.model import arrays, intervals
 from timesink.model.arrays import (
     Groups,
@@ -18,8 +20,10 @@ from timesink.model.arrays import (
     exclusive_cumsum,
     grouped_cummax,
     grouped_cumsum,
+    is_among,
     is_run_start,
     latest_true,
+    narrow,
     new_coverage,
     places_among,
     prefix_sums,
@@ -202,3 +206,35 @@ def test_enclosing_interval(rows, moments):
         begun = [row for row, (start, _) in enumerate(rows) if start <= moment][-1:]
         expected.append(next((row for row in begun if moment < rows[row][1]), -1))
     assert enclosing_interval(as_ints(moments), starts, ends).tolist() == expected
+
+
+MOST = 2**31 - 1
+AMOUNTS_OF_32_BITS = np.array([MOST, 5, MOST - 1, MOST], np.int32)
+GROUP = np.array([0, 1, 0, 1], np.int32)
+
+
+@pytest.mark.parametrize(
+    "primitive",
+    [
+        lambda amounts, _: combine_codes(amounts - MOST + 9, amounts),
+        lambda amounts, _: exclusive_cumsum(amounts),
+        lambda amounts, _: prefix_sums(amounts),
+        lambda amounts, _: grouped_cumsum(amounts, np.array([0, 2])),
+        lambda amounts, group: ragged_ranges(amounts, group + 1),
+        lambda amounts, group: sums_by(group, amounts, 2),
+        lambda amounts, _: is_among(amounts, amounts[2:]),
+        lambda amounts, _: densify(amounts),
+        lambda amounts, group: outermost(group * 2, amounts - MOST + 9, np.array([1] * 3)),
+    ],
+)
+def test_numbers_of_32_bits_do_not_overflow(primitive):
+    narrow_result = primitive(AMOUNTS_OF_32_BITS, GROUP)
+    wide_result = primitive(AMOUNTS_OF_32_BITS.astype(np.int64), GROUP.astype(np.int64))
+    assert narrow_result.tolist() == wide_result.tolist()
+
+
+def test_places_are_narrow_only_where_two_of_them_add_up():
+    places = np.array([0, arrays.MAX_NARROW - 1])
+    few = narrow(places, arrays.MAX_NARROW)
+    assert (few + few).tolist() == (places + places).tolist()
+    assert narrow(places, arrays.MAX_NARROW + 1).dtype == np.int64

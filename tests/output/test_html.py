@@ -111,16 +111,6 @@ def test_what_is_not_built_is_told(web_build: Path):
     assert "make web" in it.value.hint
 
 
-def test_a_report_about_a_cached_trace_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("TIMESINK_CACHE_DIR", str(tmp_path / "cache"))
-    file = write(tmp_path / "trace.json", training_trace())
-    # It is in the cache when it is opened again: until then there is nothing to keep it beside.
-    timesink.analyze(file)
-    first = analysis_report(timesink.analyze(file), rows=5)
-    monkeypatch.setattr("timesink.answers.analysis.document.report_html", None)
-    assert analysis_report(timesink.analyze(file), rows=5) == first
-
-
 def test_a_kept_report_is_of_the_folder_it_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("TIMESINK_CACHE_DIR", str(tmp_path / "cache"))
     for name in ("first", "second"):

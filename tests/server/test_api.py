@@ -18,7 +18,7 @@ import pytest
 import timesink
 from ab_runs import Bench, planned_runs
 from asking import Browser
-from builders import kineto, launch, operator, training_trace, write
+from builders import training_trace, write
 from collective_logs import entry, write_dumps
 from memory_snapshots import train, write_snapshot
 from timesink.comparison.gate.history_rows import add_runs
@@ -142,17 +142,6 @@ def test_table_with_rows_of_one_value(browser: Browser):
     assert 0 < chosen["rows"] < launches["rows"]
 
 
-@pytest.mark.parametrize("group", ["", "shape"])
-def test_shares_of_operators_are_of_all_device_work(tmp_path: Path, group: str):
-    operator_events = [operator("aten::mm", 0, 30), *launch("cudaLaunchKernel", "gemm", 5, 1)]
-    graph_events = launch("cudaGraphLaunch", "graph", 100, 2)
-    write(tmp_path / "trace.json", kineto([*operator_events, *graph_events]))
-    query = {"run": tmp_path.name, "worker": "trace", "span": "default", "view": "operators"}
-    table = Browser.of(tmp_path).get("api/table", **query, group_by=group)
-    (share,) = (candidate["data"] for candidate in table["columns"] if candidate["key"] == "share")
-    assert share["values"] == [0.5]
-
-
 def test_table_is_cut_where_asked(browser: Browser):
     table = browser.get("api/table", **UNET, view="operators", group_by="shape", rows=2)
     assert (table["rows"], table["total_rows"] > 2) == (2, True)
@@ -273,19 +262,6 @@ def in_turn(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for run in read_ab(folder).timelines().values():
         write(folder / run / "trace.json", training_trace())
     return folder
-
-
-def test_runs_in_turn_are_one_comparison(in_turn: Path):
-    browser = Browser.of(in_turn.parent)
-    listed = browser.get("api/runs")
-    (comparison,) = listed["ab"]
-    assert (comparison["name"], comparison["complete"]) == ("pr", True)
-    # Runs without a timeline are nothing to look at; those with one stay runs.
-    assert sorted(comparison["timelines"].values()) == [run["name"] for run in listed["runs"]]
-    document = browser.get("api/compare", ab="pr")
-    assert document["headline"].startswith("Regression")
-    runs = next(part for part in document["sections"] if part["id"] == "runs")
-    assert [block["type"] for block in runs["blocks"]] == ["table", "picture", "table"]
 
 
 def test_the_served_folder_itself_may_hold_runs_in_turn(in_turn: Path):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -18,6 +17,8 @@ from timesink.server.library import KeptValue, RunLibrary
 from timesink.server.runs import ReachableFiles, ServedRun
 from timesink.sources.opening import Opened, open_each
 from timesink.sources.recordings import Recording
+
+pytestmark = pytest.mark.usefixtures("reads_here")
 
 
 def record(place: Path, steps: int = 1) -> Path:
@@ -328,26 +329,6 @@ def test_broken_file_leaves_the_others_alone(tmp_path: Path):
     assert library.samples(run) == [library.trace(run, "rank0", "1")]
     with pytest.raises(UnreadableError, match="not a trace"):
         library.trace(run, "rank1", "1")
-
-
-def test_span_without_a_readable_file_says_why(tmp_path: Path):
-    for rank in (0, 1):
-        write(tmp_path / f"rank{rank}.1.pt.trace.json", b"nothing")
-    library = RunLibrary(tmp_path)
-    run = library.run(tmp_path.name)
-    for ask in (lambda: library.ranks(run, "1"), lambda: library.samples(run)):
-        with pytest.raises(UnreadableError, match="not a trace"):
-            ask()
-
-
-def test_without_cache_nothing_is_kept_on_disk(tmp_path: Path):
-    for rank in (0, 1):
-        record(tmp_path / f"rank{rank}.1.pt.trace.json")
-    library = RunLibrary(tmp_path, cache=False)
-    run = library.run(tmp_path.name)
-    assert library.ranks(run, "1", "rank1").names == ["rank0", "rank1"]
-    assert library.trace(run, "rank0", "1").steps.height == 1
-    assert not any(Path(os.environ["TIMESINK_CACHE_DIR"]).rglob("*.parquet"))
 
 
 def test_stray_files_of_a_folder_of_runs_are_no_run(tmp_path: Path):

@@ -190,10 +190,8 @@ def age_description(entry: Path) -> None:
     [
         truncate_table,
         empty_table,
-        remove_table,
         swap_table,
         remove_description,
-        cut_description,
         confuse_description,
         age_description,
     ],

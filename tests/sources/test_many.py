@@ -9,7 +9,6 @@ import pytest
 import timesink
 from answers import as_text
 from builders import training_trace, write
-from timesink.formats import parquet_folder as folder
 from timesink.sources.discovery import find_recordings
 from timesink.sources.opening import open_each
 
@@ -21,10 +20,9 @@ def run(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(("cache", "jobs"), [(True, 1), (False, 2)])
-def test_every_recording_in_order(run: Path, *, cache: bool, jobs: int):
+def test_every_recording_in_order(run: Path):
     (run / "rank3.1.pt.trace.json").write_bytes(b"\0\1\2 no trace")
-    *opened, damaged = open_each(find_recordings(run), cache=cache, jobs=jobs)
+    *opened, damaged = open_each(find_recordings(run), cache=False, jobs=2)
     assert [item.recording.rank for item in opened] == [0, 1, 2]
     assert damaged.error is not None
     assert "rank3" in damaged.error.message
@@ -33,12 +31,6 @@ def test_every_recording_in_order(run: Path, *, cache: bool, jobs: int):
         single = timesink.open(item.recording.path, cache=False)
         assert as_text(item.trace) == as_text(single)
         assert item.trace.metadata == single.metadata
-
-
-def test_tables_without_cache_do_not_need_files(run: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(folder, "_FEW_FILES", 0)
-    opened = list(open_each(find_recordings(run), cache=False, jobs=1))
-    assert [item.trace.steps.height for item in opened if item.trace] == [1, 2, 3]
 
 
 def test_damaged_recording_does_not_stop_the_others(run: Path):

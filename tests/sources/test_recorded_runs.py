@@ -62,16 +62,6 @@ def test_an_answer_follows_the_description(tmp_path: Path):
     assert timesink.open(tmp_path).metadata.run is None
 
 
-def test_an_analysis_follows_the_description(tmp_path: Path):
-    write_recording(tmp_path)
-    assert timesink.analyze(tmp_path).to_dict()["health"] == []
-    write_run(tmp_path, complete=False, why_partial="interrupted")
-    answer = timesink.analyze(tmp_path).to_dict()
-    assert [entry["example"] for entry in answer["health"]] == ["interrupted"]
-    assert answer["source"]["notes"] == ["the recording ended early: interrupted"]
-    assert answer["source"]["recording"]["why_partial"] == "interrupted"
-
-
 def test_the_cache_keeps_the_facts(tmp_path: Path, forbid_reading: Callable[[], None]):
     first = timesink.open(
         write_recording(tmp_path, counters={"missing": [{"counter": "a", "why": "b"}]})

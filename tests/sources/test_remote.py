@@ -5,7 +5,6 @@ from __future__ import annotations
 import http.server
 import tempfile
 import threading
-import zipfile
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,20 +17,7 @@ from builders import to_bytes, training_trace, write
 from timesink.errors import UnreadableError
 from timesink.sources.cache import Cache
 from timesink.sources.discovery import find_recordings
-from timesink.sources.opening import key_of, open_each, open_recording
-
-fsspec = pytest.importorskip("fsspec")
-
-
-@pytest.fixture
-def archive(tmp_path: Path) -> Path:
-    """Ranks that say nothing of themselves, one folder each."""
-    document: dict[str, Any] = training_trace(2)
-    del document["distributedInfo"]
-    with zipfile.ZipFile(tmp_path / "run.zip", "w", zipfile.ZIP_DEFLATED) as archive:
-        for rank in range(2):
-            archive.writestr(f"run/rank_{rank}/trace.json", to_bytes(document))
-    return tmp_path / "run.zip"
+from timesink.sources.opening import key_of, open_recording
 
 
 @pytest.fixture
@@ -82,15 +68,6 @@ def test_a_file_system_without_versions_is_known_by_content(
     open_recording(unversioned, store)
     forbid_reading()
     assert open_recording(unversioned, store).steps.height == 2
-
-
-def test_ranks_of_an_archive_are_read_by_other_processes(archive: Path):
-    recordings = find_recordings(f"zip://run::file://{archive}")
-    opened = list(open_each(recordings, jobs=2))
-    traces = [item.trace for item in opened if item.trace is not None]
-    assert [trace.metadata.distributed.rank for trace in traces] == [0, 1]
-    assert [trace.steps.height for trace in traces] == [2, 2]
-    assert traces[1].metadata.source == f"zip://run/rank_1/trace.json::file://{archive}"
 
 
 def test_counters_beside_a_remote_trace_are_read_with_it(memory: Any):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
+from collections.abc import Callable, Container, Mapping, Sequence
+from functools import partial, wraps
 from threading import Lock
 from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary, ref
@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.model.arrays import densify, new_coverage, run_starts
+from timesink.model.arrays import Places, densify, narrow, new_coverage, run_starts
 from timesink.model.intervals import Flags, IntervalSet, Ints
 from timesink.model.schema import DEVICE_KINDS, HOST_KINDS
 from timesink.model.trace import Trace
@@ -65,6 +65,30 @@ def memoize_per_trace(
     return remembered
 
 
+_tables: dict[int, tuple[ref[pl.DataFrame], dict[Any, Any]]] = {}
+
+
+def memoize_per_table(
+    analysis: Callable[Concatenate[pl.DataFrame, Options], Result],
+) -> Callable[Concatenate[pl.DataFrame, Options], Result]:
+    """The same for a table, which nobody changes once it is handed on."""
+
+    @wraps(analysis)
+    def remembered(table: pl.DataFrame, /, *args: Options.args, **more: Options.kwargs) -> Result:
+        number = id(table)
+        entry = _tables.get(number)
+        if entry is None or entry[0]() is not table:
+            gone = partial(_tables.pop, number, None)
+            entry = _tables[number] = ref(table, lambda _: gone()), {}
+        question = (analysis, args, tuple(more.items()))
+        if question not in entry[1]:
+            entry[1][question] = analysis(table, *args, **more)
+        answer: Result = entry[1][question]
+        return answer
+
+    return remembered
+
+
 @memoize_per_trace
 def recording_of(timeline: Trace) -> ref[Trace]:
     """How to get at the recording that a timeline was moved from; it is one itself by default."""
@@ -90,14 +114,14 @@ def memoize_structure(
 
 # Tests on text columns, made once per distinct text instead of once per row.
 
-Codes: TypeAlias = Ints
+Codes: TypeAlias = Places
 
 _MAX_ROWS_COMPARED_DIRECTLY = 128
 """Rows whose texts are compared sooner than Polars is asked for their numbers."""
 
 
 def encode(column: pl.Series) -> tuple[Codes, list[str | None]]:
-    """A number per row and the text each number stands for; texts in no particular order."""
+    """A number (64 bits) per row and the text each number stands for; texts in no order."""
     if len(column) <= _MAX_ROWS_COMPARED_DIRECTLY:
         read = column.cast(pl.String).to_list()
         texts = dict.fromkeys(sorted(read, key=lambda text: text is None))
@@ -126,6 +150,16 @@ def _dense_codes(numbers: NDArray[Any]) -> tuple[Codes, NDArray[np.intp]]:
     row_of[numbers] = np.arange(len(numbers))
     place_of = np.cumsum(row_of >= 0) - 1
     return place_of[numbers], row_of[row_of >= 0]
+
+
+def among(column: pl.Series, wanted: Container[str | None]) -> Flags:
+    """Which rows of a text column hold one of the texts wanted.
+
+    >>> among(pl.Series(["a", None, "b"]), {"b", "c"}).tolist()
+    [False, False, True]
+    """
+    codes, texts = encode(column)
+    return np.array([text in wanted for text in texts] or [False], dtype=np.bool_)[codes]
 
 
 class Texts(msgspec.Struct, frozen=True, eq=False):
@@ -185,14 +219,14 @@ def host_copies(trace: Trace) -> Flags:
 @memoize_structure
 def host_kinds(trace: Trace) -> Texts:
     """Kinds of the host events, in the numbers of `HOST_KINDS`."""
-    return Texts(host_columns(trace)["kind"].to_physical().to_numpy().astype(np.int64), HOST_KINDS)
+    return Texts(host_columns(trace)["kind"].to_physical().to_numpy().astype(np.int32), HOST_KINDS)
 
 
 @memoize_structure
 def device_kinds(trace: Trace) -> Texts:
     """Kinds of the device events, in the numbers of `DEVICE_KINDS`."""
     return Texts(
-        device_columns(trace)["kind"].to_physical().to_numpy().astype(np.int64), DEVICE_KINDS
+        device_columns(trace)["kind"].to_physical().to_numpy().astype(np.int32), DEVICE_KINDS
     )
 
 
@@ -209,20 +243,31 @@ def event_ranges(events: pl.DataFrame, rows: Rows = slice(None)) -> IntervalSet:
 
 def numbers(column: pl.Series) -> Ints:
     """Ids and amounts, 0 where there is none."""
-    return (column.fill_null(0) if column.null_count() else column).to_numpy()
+    nothing = column.null_count()
+    if nothing == len(column) and not column.dtype.is_float():
+        return np.zeros(len(column), dtype=np.int64)
+    return (column.fill_null(0) if nothing else column).to_numpy()
 
 
 @memoize_structure
 def host_names(trace: Trace) -> Texts:
     """Names of the host events; absent ones are empty."""
     codes, texts = encode(host_columns(trace)["name"])
+    return Texts(narrow(codes, len(texts)), [text or "" for text in texts])
+
+
+@memoize_structure
+def host_processes(trace: Trace) -> Texts:
+    """Processes of the host events; absent ones are empty."""
+    codes, texts = encode(host_columns(trace)["pid"])
     return Texts(codes, [text or "" for text in texts])
 
 
 @memoize_structure
 def host_lanes(trace: Trace) -> tuple[Codes, list[tuple[str, str]]]:
     """A number per host event for its process and thread, and what each number stands for."""
-    return lane_codes(host_columns(trace))
+    codes, lanes = lane_codes(host_columns(trace))
+    return narrow(codes, len(lanes)), lanes
 
 
 def lane_codes(events: pl.DataFrame) -> tuple[Codes, list[tuple[str, str]]]:
@@ -242,7 +287,7 @@ def lane_codes(events: pl.DataFrame) -> tuple[Codes, list[tuple[str, str]]]:
 def device_names(trace: Trace) -> Texts:
     """Names of the device events; absent ones are empty."""
     codes, texts = encode(device_columns(trace)["name"])
-    return Texts(codes, [text or "" for text in texts])
+    return Texts(narrow(codes, len(texts)), [text or "" for text in texts])
 
 
 UNKNOWN_DEVICE = -1
@@ -257,6 +302,15 @@ def device_numbers(trace: Trace) -> Ints:
     """
     recorded = device_columns(trace)["device"]
     return np.asarray(recorded.fill_null(UNKNOWN_DEVICE).cast(int).to_numpy())
+
+
+def in_schema(table: pl.DataFrame, schema: Mapping[str, pl.DataType]) -> pl.DataFrame:
+    """The columns of a schema, of its types; without a query, which takes long for small tables.
+
+    >>> in_schema(pl.DataFrame({"a": [1], "b": [2]}), {"b": pl.Float64()}).to_dict(as_series=False)
+    {'b': [2.0]}
+    """
+    return pl.DataFrame([table[name].cast(dtype) for name, dtype in schema.items()])
 
 
 # -- columns as arrays -----------------------------------------------------------------------------

@@ -10,10 +10,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from timesink.analyses.columns import (
+    among,
     device_columns,
     device_numbers,
     event_ranges,
     host_columns,
+    host_kinds,
     memoize_per_trace,
     memoize_structure,
     start_and_end,
@@ -177,12 +179,12 @@ def utilisation_counters(trace: Trace) -> pl.DataFrame:
 def timeline(trace: Trace) -> tuple[int, int]:
     """What the recording covers: as the profiler states it, else from first to last event."""
     host = host_columns(trace)
-    frames = host[np.flatnonzero((host["kind"] == "trace").to_numpy())]
-    stated = frames.filter(pl.col("name") == _WHOLE_RECORDING)
-    if stated.height:
-        start = int(stated["ts_ns"][0])
-        return start, start + int(stated["dur_ns"][0])
-    work = ~host["kind"].is_in(_NOT_WORK).to_numpy()
+    frames = host_kinds(trace).rows("trace".__eq__)
+    stated = frames[among(host["name"][frames], {_WHOLE_RECORDING})]
+    if len(stated):
+        start, end = start_and_end(host, stated[:1])
+        return int(start[0]), int(end[0])
+    work = ~host_kinds(trace).among(*_NOT_WORK)
     spans = [start_and_end(host, work), start_and_end(device_columns(trace))]
     return (
         min((int(start.min()) for start, _ in spans if len(start)), default=0),

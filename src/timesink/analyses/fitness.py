@@ -485,12 +485,14 @@ def _device_work(trace: Trace) -> _WorkRows:
     return _WorkRows(row, start, end, launching_calls(trace)[row])
 
 
+@memoize_per_trace
 def _windows(trace: Trace) -> IntervalSet:
     """When the complete steps ran."""
     steps = find_steps(trace).filter("complete")
     return intervals.merge(steps.select("start_ns", "end_ns").to_numpy().reshape(-1, 2))
 
 
+@memoize_per_trace
 def _length_ns(trace: Trace) -> int:
     return intervals.coverage(_windows(trace))
 

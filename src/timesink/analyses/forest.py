@@ -29,6 +29,7 @@ from timesink.analyses.columns import (
     values_at,
 )
 from timesink.model import vendors
+from timesink.model.arrays import MAX_NARROW, Places, densify, narrow, wide
 from timesink.model.intervals import Flags, Ints, union_starts
 from timesink.model.nested_calls import (
     Nesting,
@@ -46,30 +47,32 @@ from timesink.model.trace import Trace
 from timesink.runtime.native import array_view, is_native, native_module
 
 
-def children_of(node: int, parent: Nodes, size: Ints) -> Nodes:
+def children_of(node: int, parent: Nodes, size: Places) -> Nodes:
     """The calls that a call makes itself, in order."""
     below = slice(node + 1, node + int(size[node]))
     return np.asarray(np.flatnonzero(parent[below] == node) + node + 1)
 
 
-def descendant_mask(roots: Nodes, size: Ints) -> Flags:
+def descendant_mask(roots: Nodes, size: Places) -> Flags:
     """Which calls are among some, or called by one of these, however deep."""
     return interval_mask(roots, roots + size[roots], len(size))
 
 
-def interval_mask(first: Ints, beyond: Ints, many: int) -> Flags:
+def interval_mask(first: Places, beyond: Places, many: int) -> Flags:
     """Which of so many places lie in a stretch, from its first place to before the one beyond."""
-    borders = np.zeros(many + 1, dtype=np.int64)
+    if not len(first):
+        return np.zeros(many, dtype=np.bool_)
+    borders = np.zeros(many + 1, dtype=np.int32)
     np.add.at(borders, first, 1)
-    np.add.at(borders, beyond, -1)
-    return np.asarray(np.cumsum(borders)[:-1] > 0)
+    np.subtract.at(borders, beyond, 1)
+    return np.asarray(np.cumsum(borders, out=borders)[:-1] > 0)
 
 
-def outermost(nodes: Nodes, group: Ints, size: Ints) -> Ints:
+def outermost(nodes: Nodes, group: Places, size: Places) -> Ints:
     """Places of the calls, given in pre-order, that no other of their group encloses."""
     order = np.argsort(group, kind="stable")
     # Groups side by side on one line: calls end where their subtrees do.
-    start = group[order] * (len(size) + 1) + nodes[order]
+    start = wide(group[order]) * (len(size) + 1) + nodes[order]
     return np.asarray(order[union_starts(start, start + size[nodes[order]])])
 
 
@@ -78,17 +81,25 @@ def nest_calls(thread: Ints, start: Ints, end: Ints, frames: Flags | None = None
 
     `frames` stay callers of what outlasts them.
     """
-    if not is_native():
-        return nest_in_order(thread, start, end, frames)
     count = len(start)
-    inputs = [np.ascontiguousarray(column, np.int64) for column in (thread, start, end)]
+    if not is_native() or count > MAX_NARROW:
+        return nest_in_order(thread, start, end, frames)
+    if thread.max(initial=0) > MAX_NARROW:
+        thread = densify(thread)
+    thread = np.ascontiguousarray(thread, np.int32)
+    times = [np.ascontiguousarray(column, np.int64) for column in (start, end)]
     flags = np.zeros(count, np.bool_) if frames is None else np.ascontiguousarray(frames)
-    parent, depth, self_start, size = (np.empty(count, np.int64) for _ in range(4))
-    crossing = np.empty(count, np.bool_)
-    views = [array_view(array, np.int64) for array in inputs]
-    results = [array_view(array, np.int64) for array in (parent, depth, self_start, size)]
-    of_flags, of_crossing = array_view(flags, np.bool_), array_view(crossing, np.bool_)
-    native_module().nest(*views, of_flags, *results, of_crossing)
+    parent, depth, size = (np.empty(count, np.int32) for _ in range(3))
+    self_start, crossing = np.empty(count, np.int64), np.empty(count, np.bool_)
+    native_module().nest(
+        array_view(thread, np.int32),
+        *(array_view(array, np.int64) for array in times),
+        array_view(flags, np.bool_),
+        *(array_view(array, np.int32) for array in (parent, depth)),
+        array_view(self_start, np.int64),
+        array_view(size, np.int32),
+        array_view(crossing, np.bool_),
+    )
     return Nesting(parent, depth, crossing, self_start, size)
 
 
@@ -115,7 +126,7 @@ class NestedCalls:
     start: Ints
     end: Ints
     parent: Nodes
-    depth: Ints
+    depth: Places
     name: Codes
     """Place in `names`."""
     names: Sequence[str]
@@ -126,11 +137,11 @@ class NestedCalls:
         return len(self.thread)
 
     @cached_property
-    def size(self) -> Ints:
+    def size(self) -> Places:
         """How many calls a subtree has, the call itself included."""
         return subtree_sizes(self.depth, self.parent)
 
-    def remember_size(self, size: Ints | None) -> None:
+    def remember_size(self, size: Places | None) -> None:
         """Keep what was counted already."""
         if size is not None:
             self.__dict__["size"] = size
@@ -157,7 +168,7 @@ class NestedCalls:
     def subtree_sum(self, values: NDArray[Any]) -> NDArray[Any]:
         """Sum of the values over each call and everything it calls."""
         if not values.any():
-            return values.copy()
+            return values
         before = np.concatenate([np.zeros(1, dtype=values.dtype), np.cumsum(values)])
         return np.asarray(before[np.arange(len(self)) + self.size] - before[:-1])
 
@@ -256,8 +267,8 @@ def _ending_at(forest: CallForest, late: Nodes) -> Nodes:
     """For calls whose own time begins at the end of another of their thread: that one."""
     order = np.lexsort((forest.end, forest.thread))
     ends = np.unique(forest.end)
-    key = forest.thread[order] * len(ends) + np.searchsorted(ends, forest.end[order])
-    wanted = forest.thread[late] * len(ends) + np.searchsorted(ends, forest.self_start[late])
+    key = wide(forest.thread[order]) * len(ends) + np.searchsorted(ends, forest.end[order])
+    wanted = wide(forest.thread[late]) * len(ends) + np.searchsorted(ends, forest.self_start[late])
     return np.asarray(order[np.searchsorted(key, wanted)])
 
 
@@ -284,8 +295,8 @@ def _nest_host_calls(trace: Trace) -> CallForest:
     recorded = host_kinds(trace).among("operator", "captured_operator")
     recorded &= role != STEP
     forest = CallForest(
-        row=rows,
-        thread=thread,
+        row=narrow(rows, len(role)),
+        thread=narrow(thread, len(threads)),
         start=start,
         end=end,
         parent=nest.parent,
@@ -377,7 +388,7 @@ def _threads(
 
 def _stands_for(parent: Nodes, name: Codes, mergeable: Flags) -> Nodes:
     """An operator that only calls one operator of the same name is one call with it."""
-    stands_for = np.arange(len(parent))
+    stands_for = narrow(np.arange(len(parent)), len(parent))
     same = np.flatnonzero((parent >= 0) & (name == name[parent]))
     same = same[mergeable[same] & mergeable[parent[same]]]
     if not len(same):

@@ -163,7 +163,7 @@ def _threads_of(trace: Trace, calls: Ints, forest: CallForest) -> Ints:
         often = Counter(tid for _, tid in forest.threads)
         number_of_tid = {tid: n for n, (_, tid) in enumerate(forest.threads) if often[tid] == 1}
     numbers = [number_of.get(place, number_of_tid.get(place[1], -1)) for place in lanes]
-    return np.array(numbers or [-1], dtype=np.int64)[lane[calls]]
+    return np.asarray(np.array(numbers or [-1], dtype=np.int64)[lane[calls]])
 
 
 def _owners(

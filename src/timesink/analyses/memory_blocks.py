@@ -16,7 +16,7 @@ from timesink.analyses.memory_curve import (
     peak_records,
 )
 from timesink.analyses.snapshot.modules import nodes_at
-from timesink.model.arrays import prefix_sums
+from timesink.model.arrays import prefix_sums, wide
 from timesink.model.intervals import Flags, Ints
 from timesink.model.nested_calls import Nodes, enclosing_calls
 from timesink.model.trace import Trace
@@ -131,7 +131,7 @@ def _by_name(forest: CallForest, chosen: Flags, moved: pl.DataFrame) -> pl.DataF
     # In the order of nodes the records of a call, and those of all it calls, are one stretch.
     node = node[chosen & (before[node + forest.size] > before[node])]
     first, self_end, last = before[node], before[node + 1], before[node + forest.size[node]]
-    columns = {"code": forest.name[node]}
+    columns = {"code": wide(forest.name[node])}
     for amount in AMOUNTS:
         sums = prefix_sums(moved[amount].to_numpy())
         columns[amount] = sums[last] - sums[first]

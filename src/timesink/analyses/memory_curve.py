@@ -188,6 +188,8 @@ MAX_POINTS = 10_240
 def recording_start(trace: Trace) -> int:
     """When the recording began, in ns; no record is before it."""
     start, end = timeline(trace)
+    if not trace.holds("memory"):
+        return start
     records = memory_records(trace)["ts_ns"]
     first = int(records[0]) if len(records) else start
     return first if start == end else min(start, first)
@@ -212,6 +214,8 @@ def peak_records(trace: Trace) -> dict[str, int]:
 
 def peak_memory(trace: Trace) -> int | None:
     """Most that was allocated at a time on one accelerator, else on the host; None if unknown."""
+    if not trace.holds("memory"):
+        return None
     peaks = _curve(trace).group_by("device").agg(pl.col("allocated_bytes").max())
     most_by_device = {str(device): int(most) for device, most in peaks.iter_rows()}
     on_devices = [most for name, most in most_by_device.items() if name != CPU]

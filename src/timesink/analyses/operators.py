@@ -101,6 +101,8 @@ def operator_device_ns(trace: Trace) -> int:
 def _launched_time(forest: CallForest, links: Links, durations: Ints, chosen: Flags) -> Ints:
     """Device time launched by each call itself, including the calls merged into it."""
     mine = chosen & (links.node >= 0)
+    if not mine.any():
+        return np.broadcast_to(np.int64(0), len(forest))  # takes no memory
     owner = forest.stands_for[links.node[mine]]
     return sums_by(owner, durations[mine], len(forest))
 
@@ -342,7 +344,7 @@ def _ratio(part: str, total: str) -> pl.Expr:
     return pl.when(pl.col(total) > 0).then(pl.col(part) / pl.col(total))
 
 
-NO_CALLER = "outside of every call"
+NO_CALLER = "outside of recorded calls"
 NO_LAUNCH = "launch not in trace"
 FROM_CAPTURE = "from capture"
 """What stands beside names that were not recorded where they are said."""

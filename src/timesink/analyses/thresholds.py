@@ -335,6 +335,8 @@ class AnnotationsLimits(Limits):
     step."""
     covering = 0.7
     """An annotation that holds this share of the recorded work spans the unit."""
+    device_time = 0.5
+    """Less than this share of the time of the device is launched in what only counts many calls."""
     irregular = 0.5
     """Marks whose distances spread more than this, relative to their mean, do not beat time."""
     sparse = 0.1
@@ -421,6 +423,8 @@ class GraphLimits(Limits):
 
     queued_ns = 20_000
     """Work that was launched this long before it could start was queued."""
+    long_launch_ns = 200_000
+    """A launch takes some microseconds; one that takes this long did something else before."""
     max_pace_ns = 30_000
     """No device takes longer from one activity to the next: see `device_idle.SHORT_GAP_NS`."""
     after_another_ns = 10_000

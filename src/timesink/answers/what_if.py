@@ -28,6 +28,7 @@ from timesink.analyses.replay.prediction import (
 )
 from timesink.analyses.replay.what_if import NamedWork, named_by, two_devices
 from timesink.analyses.steps import find_steps
+from timesink.answers.analysis.headline import biggest_saving, saving_sentence
 from timesink.answers.common_json import ClockJson, FitnessJson
 from timesink.answers.fitness import fitness_sections
 from timesink.answers.tables import sentence
@@ -36,11 +37,12 @@ from timesink.errors import UnreadableError
 from timesink.formats.read_options import Progress
 from timesink.formats.small_files import encode_json, plain_values
 from timesink.model import units
+from timesink.model.findings import RunFinding
 from timesink.model.fitness import CRITICAL_PATH
 from timesink.model.trace import Trace
 from timesink.output.blocks import Block, Document, Section, StackPart, Stacks, Text
 from timesink.output.names import cut_end
-from timesink.rules.efficiency import time_at_roof
+from timesink.rules.efficiency import proven_savings, time_at_roof
 from timesink.sources.opening import open_trace
 
 SCHEMA = "timesink/whatif/1"
@@ -58,6 +60,7 @@ _PATH = parts_of("critical-path")
 KINDS = {kind: part.words for kind, part in _PATH.items()}
 """What people call the kinds of pieces of the critical path."""
 
+_TRIED = "What a step takes less if each can be made; nothing in the recording shows that it can."
 _NOT_TOLD = "Savings cannot be predicted from this recording."
 _BEST = {
     "change": pl.String(),
@@ -192,6 +195,12 @@ class WhatIf:
         return best_changes(program_of(self.trace), self.changes, time_at_roof(self.trace))
 
     @cached_property
+    def savings(self) -> tuple[RunFinding, ...]:
+        """Findings that save something in a step, as `analyze` has them, the most first."""
+        findings = proven_savings(self.trace)
+        return tuple(sorted(findings, key=lambda finding: -finding.cost_ns))
+
+    @cached_property
     def best(self) -> pl.DataFrame:
         """Single changes that save something: what, and which kind and name limit a cycle then."""
         rows = [
@@ -284,6 +293,16 @@ class LimitNameJson(msgspec.Struct, frozen=True):
     name: str
 
 
+class SavingJson(msgspec.Struct, frozen=True):
+    """A finding of `timesink analyze` that saves something."""
+
+    rule: str
+    title: str
+    saving_us: float
+    gain_basis: str
+    """What that assumes."""
+
+
 class BestChangeJson(msgspec.Struct, frozen=True):
     """A single change that saves something."""
 
@@ -311,8 +330,10 @@ class WhatIfJson(msgspec.Struct, frozen=True, kw_only=True):
     critical_path: tuple[PathPartJson, ...] = ()
     limit: LimitJson | None = None
     notes: tuple[str, ...] = ()
+    savings: tuple[SavingJson, ...] | UnsetType = UNSET
+    """What findings save in the program as it is, the most first; with `--best`."""
     best: tuple[BestChangeJson, ...] | UnsetType = UNSET
-    """Single changes, the best first; with `--best`."""
+    """Single changes that were tried, the best first; with `--best`."""
     in_vain: tuple[str, ...] | UnsetType = UNSET
     """Single changes that save nothing to speak of; with `--best`."""
 
@@ -325,6 +346,7 @@ class WhatIfJson(msgspec.Struct, frozen=True, kw_only=True):
             recording=FitnessJson.of(recording_fitness(answer.trace)),
             clock=ClockJson.of_trace(answer.trace),
             today_us=_us(answer.today_ns),
+            savings=() if answer.ranks_single else UNSET,
             best=() if answer.ranks_single else UNSET,
             in_vain=() if answer.ranks_single else UNSET,
         )
@@ -350,6 +372,10 @@ class WhatIfJson(msgspec.Struct, frozen=True, kw_only=True):
             return full
         return structs.replace(
             full,
+            savings=tuple(
+                SavingJson(found.id, found.title, _us(found.cost_ns), found.gain_basis)
+                for found in answer.savings
+            ),
             best=tuple(
                 BestChangeJson(change, _us(saving), _us(cycle), LimitNameJson(kind, name))
                 for change, saving, cycle, kind, name in answer.best.iter_rows()
@@ -415,17 +441,35 @@ def whatif(
 
 
 def _headline(what_if: WhatIf) -> Iterator[str]:
-    new = what_if.cycle_ns
     if what_if.changes:
         yield from _outcome(what_if)
     if what_if.ranks_single:
-        best, of = what_if.best, f"of each {units.brief_ns(new)} step"
-        if best.is_empty():
+        yield from _ranking(what_if)
+
+
+def _ranking(what_if: WhatIf) -> Iterator[str]:
+    """What saves most: the finding that `analyze` names, and what was tried where that saves more.
+
+    A finding is shown by the recording; of what was tried nothing shows that it can be done.
+    """
+    new, best = what_if.cycle_ns, what_if.best
+    is_marked = find_steps(what_if.trace)["marked"].all()
+    of = f"of {'each' if is_marked else 'the recorded'} {units.brief_ns(new)}{' step' * is_marked}"
+    # A finding is about the program of today, not about one with changes.
+    biggest = None if what_if.changes else biggest_saving(what_if.savings)
+    if biggest is not None:
+        yield saving_sentence(biggest)
+    if best.is_empty():
+        if biggest is None:
             yield f"No single change that was tried saves a noticeable part {of}."
-        else:
-            saves = units.brief_ns(best["saving_ns"][0])
-            share = units.share(best["saving_ns"][0], new)
-            yield f"Largest saving: {cut_end(best['change'][0], _NAME)}, {saves} ({share}) {of}."
+        return
+    change, saving_ns = cut_end(best["change"][0], _NAME), best["saving_ns"][0]
+    saves = f"{units.brief_ns(saving_ns)} ({units.brief_share(saving_ns, new)})"
+    if biggest is None:
+        tried = units.count_noun(len(what_if.ranked), "single changes")
+        yield f"Of {tried} that were tried, {change} would save most: {saves} {of}."
+    elif saving_ns > (1 + _LITTLE) * biggest.cost_ns:
+        yield f"What no finding names would save more, if it can be done: {change}, {saves}."
 
 
 def _outcome(what_if: WhatIf) -> Iterator[str]:
@@ -596,7 +640,7 @@ def what_if_document(what_if: WhatIf) -> Document:
     if what_if.changes and what_if.is_told:
         sections += [_changes(what_if), *_path(what_if), _limits(what_if)]
     if what_if.ranks_single and what_if.is_told:
-        sections.append(_best(what_if))
+        sections += [*_savings(what_if), _best(what_if)]
     if what_if.is_told:
         notes = tuple(Text(note) for note in what_if.notes)
         sections.append(Section("notes", "Assumptions", notes))
@@ -683,12 +727,23 @@ def _path(what_if: WhatIf) -> tuple[Section, Section]:
 def _limits(what_if: WhatIf) -> Section:
     path = what_if._new.path.head(_MAX_LIMITS)  # noqa: SLF001 - one subject
     values = {
-        "name": [name or "outside of every call" for name in path["name"]],
+        "name": [name or "outside of recorded calls" for name in path["name"]],
         "kind": [KINDS[kind] for kind in path["kind"]],
         "path_ratio": path["path_ns"] / max(what_if.cycle_ns, 1.0),
     }
     table = listed_table("what-if-limits", "limits", "", path, values)
     return Section("limits", "Next limits", (table,))
+
+
+def _savings(what_if: WhatIf) -> Iterator[Section]:
+    if what_if.savings and not what_if.changes:
+        rows = what_if.savings
+        values = {
+            "saving_ns": [finding.cost_ns for finding in rows],
+            "saving_ratio": [finding.cost_ns / max(what_if.today_ns, 1.0) for finding in rows],
+        }
+        table = listed_table("what-if-savings", "savings", "", rows, values)
+        yield Section("savings", "Savings that findings name", (table,))
 
 
 def _best(what_if: WhatIf) -> Section:
@@ -704,7 +759,7 @@ def _best(what_if: WhatIf) -> Section:
         blocks.append(
             listed_table("what-if-vain", "in-vain", why, (), some, total_rows=len(changes))
         )
-    return Section("best", "Single changes, by saving", tuple(blocks))
+    return Section("best", "Single changes that were tried", tuple(blocks), _TRIED)
 
 
 def _vain(what_if: WhatIf) -> Mapping[str, list[str]]:

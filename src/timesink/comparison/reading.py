@@ -16,6 +16,7 @@ from msgspec import structs
 from timesink.analyses.behaviour.anatomy import Anatomy, only_cycles
 from timesink.analyses.behaviour.recorded_anatomy import with_calls
 from timesink.analyses.behaviour.summary import of_cycles_alone
+from timesink.analyses.columns import encode, host_columns
 from timesink.comparison.inputs import LEFT_OUT, RecordingRef, SideReadOptions
 from timesink.comparison.prefetch import CycleSearch, Helpers
 from timesink.comparison.repeated_runs import timed_runs
@@ -37,6 +38,7 @@ from timesink.sources.recordings import Recording
 from timesink.sources.sidecars import find_beside, run_file_in
 
 if TYPE_CHECKING:
+    from timesink.analyses.cycles.spans import Cycles
     from timesink.analyses.replay.own_clock import StepTime
     from timesink.analyses.work.cycle_work import ProcessWork
     from timesink.comparison.program.calls import Program
@@ -84,6 +86,7 @@ def tables_of(run: Run, *, calls: bool = True) -> Tables:
     recorded = None if run.recorded is None else msgspec.to_builtins(run.recorded)
     about |= {"recorded": recorded, "anatomies": plain, "programs": programs, "work": works}
     about["reasons"] = [asdict(reason) for reason in run.fitness.reasons]
+    about["step_time"] = None if run.step_time is None else asdict(run.step_time)
     return Tables(about, tables)
 
 
@@ -113,7 +116,19 @@ def run_of_tables(tables: Tables, source: RecordingRef, trace: Trace | None = No
         peak_memory_bytes=about.get("peak_memory_bytes"),  # older baselines do not say
         work=_work(tables),
         fitness=_fitness(tables),
+        step_time=_stored_step_time(tables),
     )
+
+
+def _stored_step_time(tables: Tables) -> StepTime | None:
+    """The step time that was worked out; older baselines have none."""
+    values = tables.about.get("step_time")
+    if values is None:
+        return None
+    from timesink.analyses.replay.own_clock import StepTime  # noqa: PLC0415 - tables have none
+
+    interval = values["interval_ns"]
+    return StepTime(**{**values, "interval_ns": None if interval is None else tuple(interval)})
 
 
 def _fitness(tables: Tables) -> Fitness:
@@ -580,7 +595,22 @@ def _of_timeline(source: RecordingRef, trace: Trace, finding: CycleSearch) -> Ru
         peak_memory_bytes=peak_memory(trace),
         work=process_work(program, cycles),
         fitness=recording_fitness(trace),
+        step_time=_step_time_at_once(trace, cycles),
     )
+
+
+_LARGE = 200_000
+"""Host events of a recording that takes longer to load again than to play while it is loaded: both
+sides of a comparison need not be in memory at once."""
+
+
+def _step_time_at_once(trace: Trace, cycles: Cycles) -> StepTime | None:
+    """The step time of a large recording with marked steps, which most verdicts ask for."""
+    if cycles.method != "step" or host_columns(trace).height < _LARGE:
+        return None
+    from timesink.analyses.replay.own_clock import step_time  # noqa: PLC0415 - as below
+
+    return step_time(trace)
 
 
 # -- the processes of a run: one per process, host and sort of cycle -------------------------------
@@ -594,19 +624,10 @@ def processes_of(runs: Sequence[Run], *, ignore_hosts: bool = False) -> list[Pro
 
 
 def _processes(run: Run, *, ignore_hosts: bool) -> Iterator[Process]:
-    name, pid_of = pl.col("host").cast(pl.String).str.strip_chars(), pl.col("pid").cast(pl.String)
-    # Empty is one host, and a process that names one host is all there.
-    named = pl.when(name != "").then(name)
-    only_one = named.drop_nulls().n_unique().over(pid_of) == 1
-    host_of = pl.when(only_one).then(named.max().over(pid_of)).otherwise(named)
-    table = run.behaviour.with_columns(
-        pid_of.fill_null(UNKNOWN_PID).alias("_pid"),
-        (pl.lit(None, pl.String) if ignore_hosts else host_of).alias("_host"),
-    )
-    parts = table.partition_by("_pid", "_host", as_dict=True, include_key=False)
-    keys = sorted(parts, key=lambda key: (key[1] or "", natural(str(key[0]))))
+    parts = _parts_of(run.behaviour, ignore_hosts=ignore_hosts)
+    keys = sorted(parts, key=lambda key: (key[1] or "", natural(key[0])))
     processes_of = {key: host_and_pid(key) for key in run.anatomies}
-    for pid, host in cast("list[tuple[str, str | None]]", keys):
+    for pid, host in keys:
         # None where several processes share the number.
         process_keys = [
             key
@@ -639,10 +660,34 @@ def _processes(run: Run, *, ignore_hosts: bool) -> Iterator[Process]:
             )
 
 
+def _parts_of(
+    behaviour: pl.DataFrame, *, ignore_hosts: bool
+) -> dict[tuple[str, str | None], pl.DataFrame]:
+    """The rows of each process, by its number and its host."""
+    hosts, pids = (encode(behaviour[name])[1] for name in ("host", "pid"))
+    if len(hosts) == len(pids) == 1:
+        host = None if ignore_hosts else (hosts[0] or "").strip() or None
+        return {(UNKNOWN_PID if pids[0] is None else pids[0], host): behaviour}
+    name, pid_of = pl.col("host").cast(pl.String).str.strip_chars(), pl.col("pid").cast(pl.String)
+    # Empty is one host, and a process that names one host is all there.
+    named = pl.when(name != "").then(name)
+    only_one = named.drop_nulls().n_unique().over(pid_of) == 1
+    host_of = pl.when(only_one).then(named.max().over(pid_of)).otherwise(named)
+    table = behaviour.with_columns(
+        pid_of.fill_null(UNKNOWN_PID).alias("_pid"),
+        (pl.lit(None, pl.String) if ignore_hosts else host_of).alias("_host"),
+    )
+    parts = table.partition_by("_pid", "_host", as_dict=True, include_key=False)
+    return cast("dict[tuple[str, str | None], pl.DataFrame]", parts)
+
+
 def _step_time(run: Run) -> Callable[[], StepTime] | None:
     """How to work out the mean step of a recording without profiler overhead, on demand."""
     if run.trace is None or run.unit.method != "step":
         return None
+    if run.step_time is not None:
+        stored_time = run.step_time
+        return lambda: stored_time
     # Only verdicts that it may turn need a replay of both recordings.
     from timesink.analyses.replay.own_clock import step_time  # noqa: PLC0415
 
@@ -654,7 +699,7 @@ def _by_suffix(rows: pl.DataFrame, run: Run) -> Iterator[tuple[str, pl.DataFrame
     if run.source.suffix:
         yield run.source.suffix, rows
         return
-    types = sorted(rows["cycle_type"].cast(pl.String).fill_null("generic").unique())
+    types = sorted({kind or "generic" for kind in encode(rows["cycle_type"])[1]})
     if len(types) == 1:
         # Decode cycles without any others need no name of their own.
         suffix = "_prefill" if types[0] == "prefill" else ""

@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
 from timesink.analyses.behaviour.anatomy import Anatomy
+from timesink.analyses.columns import memoize_per_table
 from timesink.analyses.statistics.exact import least_p
 from timesink.comparison.repeated_runs import Decision, TimedRun
 from timesink.model.diagnosis import Component, CycleTime, Expectation, SteadyTimes
@@ -77,6 +79,9 @@ class Run:
     """What the cycles of each process compute and move, by process; of recorded shapes only."""
     fitness: Fitness = FIT
     """What the recording can answer."""
+    step_time: StepTime | None = None
+    """The mean step of a large recording on both clocks; of a smaller one it is worked out on
+    demand."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,8 +145,9 @@ class Process:
     @cached_property
     def anchor(self) -> str | None:
         """What marks most of its cycles; None where nothing says so."""
-        cycles = self.behaviour[["cycle", "anchor"]].unique("cycle", keep="first")
-        anchors = Counter(text for text in cycles["anchor"].cast(pl.String) if text is not None)
+        first = np.unique(self.behaviour["cycle"].to_numpy(), return_index=True)[1]
+        named = self.behaviour["anchor"][first].cast(pl.String).to_list()
+        anchors = Counter(text for text in named if text is not None)
         return min(anchors, key=lambda text: (-anchors[text], text), default=None)
 
     @property
@@ -151,11 +157,16 @@ class Process:
         return mean if isinstance(mean, float) else 0.0
 
 
+@memoize_per_table
 def cycle_lengths(behaviour: pl.DataFrame) -> pl.Series:
     """Length of every cycle whose length is known, in ns, in the order of the cycles."""
-    timed_rows = behaviour.lazy().select("cycle", "cycle_dur_ns").filter(pl.col("cycle_dur_ns") > 0)
-    lengths = timed_rows.group_by("cycle").agg(pl.col("cycle_dur_ns").max()).sort("cycle")
-    return lengths.collect(engine="in-memory")["cycle_dur_ns"]
+    length = behaviour["cycle_dur_ns"]
+    length_ns = (length.fill_null(0) if length.null_count() else length).to_numpy()
+    timed = np.flatnonzero(length_ns > 0)
+    cycle, length_ns = behaviour["cycle"].to_numpy()[timed], length_ns[timed]
+    order = np.lexsort((length_ns, cycle))
+    last = np.append(cycle[order][1:] != cycle[order][:-1], True)[: len(order)]
+    return pl.Series(length.name, length_ns[order][last], dtype=length.dtype)
 
 
 RUNS_ON = ("both", "base", "new")

@@ -242,7 +242,7 @@ def _read_tables(
         if table == activities.NVTX:
             parts["event_args"] = [activities.list_domains(numbered)]
         health += entries
-    return {name: pl.concat(frames) for name, frames in parts.items()}, rows, health
+    return {name: pl.concat(frames, how="diagonal") for name, frames in parts.items()}, rows, health
 
 
 def _recorded_tables(

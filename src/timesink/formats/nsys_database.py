@@ -12,6 +12,7 @@ import polars as pl
 
 from timesink.formats.finish import lane
 from timesink.formats.nsys_tables import ExportTables
+from timesink.formats.operator_ranges import split_operator_ranges
 from timesink.formats.sqlite_file import INTEGER, TEXT
 from timesink.model.health import HealthEntry
 
@@ -104,7 +105,7 @@ def read_host(database: ExportTables, table: str, strings: pl.DataFrame) -> pl.D
     kind = HOST_KINDS.get(table, "other")
     if kind in ("runtime", "driver"):
         name = name.str.replace(_VERSION_SUFFIX, "")
-    return rows.select(
+    calls = rows.select(
         "start",
         "end",
         "eventType",
@@ -116,6 +117,7 @@ def read_host(database: ExportTables, table: str, strings: pl.DataFrame) -> pl.D
         tid=(pl.col("globalTid") % 2**24).cast(pl.String),
         correlation="correlationId",
     )
+    return split_operator_ranges(calls) if table == NVTX else calls
 
 
 def keep_timed_nvtx(nvtx: pl.DataFrame) -> tuple[pl.DataFrame, list[HealthEntry]]:

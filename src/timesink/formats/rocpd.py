@@ -16,6 +16,7 @@ import polars as pl
 
 from timesink.errors import UnreadableError
 from timesink.formats.finish import close_spans, finish_trace, lane, list_lanes
+from timesink.formats.operator_ranges import split_operator_ranges
 from timesink.formats.read_options import ReadOptions
 from timesink.formats.source_file import Damage, SourceFile, packing_health
 from timesink.formats.sqlite_file import INTEGER, REAL, TEXT, Database, open_database
@@ -361,7 +362,7 @@ def _host_rows(rows: pl.DataFrame, strings: pl.DataFrame) -> pl.DataFrame:
     for pattern, word in reversed(_KINDS):
         kind = pl.when(pl.col("category").str.contains(pattern)).then(pl.lit(word)).otherwise(kind)
     is_mark = (pl.col("start") == pl.col("end")) & pl.col("timestamp").is_not_null()
-    return named.select(
+    calls = named.select(
         "index",
         "start",
         "end",
@@ -374,6 +375,7 @@ def _host_rows(rows: pl.DataFrame, strings: pl.DataFrame) -> pl.DataFrame:
         pid=pl.col("pid").cast(pl.String),
         tid=pl.col("tid").cast(pl.String),
     )
+    return split_operator_ranges(calls)
 
 
 def _on_device(rows: pl.DataFrame) -> dict[str, pl.Expr]:

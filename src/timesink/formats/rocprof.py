@@ -18,6 +18,7 @@ import polars as pl
 
 from timesink.errors import UnreadableError
 from timesink.formats.finish import address_of, close_spans, finish_trace, lane, list_lanes
+from timesink.formats.operator_ranges import split_operator_ranges
 from timesink.formats.read_options import ReadOptions
 from timesink.formats.source_file import SourceFile
 from timesink.model.health import HealthEntry
@@ -274,10 +275,11 @@ def call_rows(calls: Sequence[Record], names: Names, kind: str) -> pl.DataFrame:
         return rows.drop("call")
     texts = [names.markers.get(call.correlation_id.internal or 0) for call in calls]
     is_mark = pl.col("call").str.starts_with("roctxMark").fill_null(value=False)
-    return rows.with_columns(
+    marks = rows.with_columns(
         name=pl.coalesce(pl.Series(texts, dtype=pl.String), "call"),
         kind=pl.when(is_mark).then(pl.lit("instant")).otherwise("kind"),
     ).drop("call")
+    return split_operator_ranges(marks)
 
 
 def memory_rows(allocations: Sequence[Allocation], names: Names) -> pl.DataFrame:

@@ -9,13 +9,42 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from timesink.model.intervals import Flags, Ints
+
+# -- places in 32 bits -----------------------------------------------------------------------------
+
+Places: TypeAlias = NDArray[Any]
+"""Positions, depths, sizes of groups, or codes; of 32 bits where all are below `MAX_NARROW`.
+
+They add up and multiply as what they are: whoever multiplies widens first.
+"""
+MAX_NARROW = 1 << 30
+"""Numbers up to this fit into 32 bits, and so does the sum of two of them."""
+
+
+def narrow(places: Places, many: int) -> Places:
+    """Whole numbers from -1 to `many` in 32 bits, if that is few enough: half the memory.
+
+    >>> narrow(np.array([0, 7]), 8).dtype, narrow(np.array([0, 7]), MAX_NARROW + 1).dtype
+    (dtype('int32'), dtype('int64'))
+    """
+    return places if many > MAX_NARROW else places.astype(np.int32, copy=False)
+
+
+def wide(places: Places) -> Ints:
+    """The same in 64 bits, to multiply them.
+
+    >>> wide(np.array([1 << 20], dtype=np.int32)) * (1 << 20) == 1 << 40
+    array([ True])
+    """
+    return places.astype(np.int64, copy=False)
+
 
 # -- runs ------------------------------------------------------------------------------------------
 
@@ -243,7 +272,7 @@ def combine_codes(*numbers: Ints) -> Ints:
     >>> combine_codes(np.array([0, 0, 1]), np.array([1, 0, 1])).tolist()
     [0, 1, 2]
     """
-    combined = numbers[0]
+    combined = wide(numbers[0])
     for other in numbers[1:]:
         combined = densify(combined * (int(other.max(initial=0)) + 1) + other)
     return combined
@@ -284,6 +313,19 @@ class Groups(msgspec.Struct, frozen=True, eq=False):
         if not len(values):
             return values
         return np.asarray(np.minimum.reduceat(values[self.order], self.first)[self.group])
+
+
+def group_medians(group: Ints, values: NDArray[Any]) -> NDArray[np.float64]:
+    """The median of each group; every group has values.
+
+    >>> group_medians(np.array([0, 1, 0, 0]), np.array([5, 2, 1, 3])).tolist()
+    [3.0, 2.0]
+    """
+    order = np.lexsort((values, group))
+    first = run_starts(group[order])
+    count = np.diff(np.append(first, len(order)))
+    low, high = (values[order[first + half]] for half in ((count - 1) // 2, count // 2))
+    return np.asarray((low + high) / 2, dtype=np.float64)
 
 
 def sums_by(group: Ints, values: NDArray[Any], groups: int) -> Ints:

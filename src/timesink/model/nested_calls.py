@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from timesink.model.arrays import run_slices
+from timesink.model.arrays import Places, narrow, run_slices
 from timesink.model.intervals import Flags, Ints
 from timesink.model.schema import CAPTURED_KINDS
 
@@ -19,7 +19,7 @@ from timesink.model.schema import CAPTURED_KINDS
 # subtree in one stretch.  Depth and parent then follow from whole-array arithmetic; only threads
 # whose calls cross one another are walked call by call.
 
-Nodes: TypeAlias = Ints
+Nodes: TypeAlias = Places
 """Positions of nodes in the forest; -1 where there is none."""
 
 
@@ -46,10 +46,10 @@ class Nesting(msgspec.Struct, frozen=True):
     """How calls lie in one another; arrays have one entry per call, in pre-order."""
 
     parent: Nodes
-    depth: Ints
+    depth: Places
     crossing: Flags
     self_start: Ints
-    size: Ints | None = None
+    size: Places | None = None
     """How many calls each subtree has, where that was counted on the way."""
 
 
@@ -80,7 +80,8 @@ def nest_in_order(thread: Ints, start: Ints, end: Ints, frames: Flags | None = N
         parent[part] = np.where(walked.parent >= 0, walked.parent + part.start, -1)
         depth[part], crossing[part] = walked.depth, walked.crossing
         self_start[part] = walked.self_start
-    return Nesting(parent, depth, crossing, self_start)
+    many = len(thread)
+    return Nesting(narrow(parent, many), narrow(depth, many), crossing, self_start)
 
 
 def depth_when_nested(start: Ints, end: Ints) -> Ints:
@@ -95,7 +96,7 @@ def depth_when_nested(start: Ints, end: Ints) -> Ints:
     return np.arange(len(start)) - ended
 
 
-def levels(depth: Ints) -> Iterator[Nodes]:
+def levels(depth: Places) -> Iterator[Nodes]:
     """Nodes of depth 0, then of depth 1, and so on, each in pre-order."""
     if not len(depth):
         return
@@ -106,12 +107,12 @@ def levels(depth: Ints) -> Iterator[Nodes]:
     yield from np.split(by_depth, np.cumsum(counts)[:-1])
 
 
-def subtree_sizes(depth: Ints, parent: Nodes) -> Ints:
+def subtree_sizes(depth: Places, parent: Nodes) -> Places:
     """How many calls the subtree of each call has, the call itself included."""
     size = np.ones(len(depth), dtype=np.int64)
     for nodes in reversed(list(levels(depth))[1:]):
         np.add.at(size, parent[nodes], size[nodes])
-    return size
+    return narrow(size, len(size))
 
 
 def walk_by_loop(start: Ints, end: Ints, frames: Flags) -> Nesting:

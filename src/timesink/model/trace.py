@@ -120,42 +120,54 @@ class Trace:
     @property
     def has_timeline(self) -> bool:
         """Whether it says when anything happened; counters of single kernels do not."""
-        placed = any(self._holds(name) for name in ("host", "device"))
-        return placed or not any(self._holds(name) for name in ("kernel_calls", "behaviour"))
+        placed = any(self.holds(name) for name in ("host", "device"))
+        return placed or not any(self.holds(name) for name in ("kernel_calls", "behaviour"))
 
     @property
     def has_snapshot(self) -> bool:
         """Whether it knows single blocks of device memory, as a memory snapshot does."""
         is_snapshot = self.metadata.format == SNAPSHOT
-        return is_snapshot or self._holds("memory_blocks") or self._holds("memory_segments")
+        return is_snapshot or self.holds("memory_blocks") or self.holds("memory_segments")
 
     @property
     def has_only_memory(self) -> bool:
         """Whether there is a memory snapshot, and no call or device work beside it."""
         events = ("host", "device", "kernel_calls", "behaviour")
-        return self.has_snapshot and not any(self._holds(name) for name in events)
+        return self.has_snapshot and not any(self.holds(name) for name in events)
 
     @property
     def has_behaviour(self) -> bool:
         """Whether it says what functions cost per cycle, as a behaviour table does."""
-        return self._holds("behaviour")
+        return self.holds("behaviour")
 
     @property
     def has_only_counters(self) -> bool:
         """Whether there are samples of counters, and nothing they could belong to."""
         events = ("host", "device", "kernel_calls", "behaviour")
         facts = (*events, "memory_blocks", "collective_calls")
-        return self._holds("counters") and not any(self._holds(name) for name in facts)
+        return self.holds("counters") and not any(self.holds(name) for name in facts)
 
     @property
     def has_only_collectives(self) -> bool:
         """Whether there are logs of collectives, and no timeline beside them."""
-        return self._holds("collective_calls") and not any(
-            self._holds(name) for name in ("host", "device")
+        return self.holds("collective_calls") and not any(
+            self.holds(name) for name in ("host", "device")
         )
 
-    def _holds(self, table: str) -> bool:
-        return self.lazy(table).head(1).collect(engine="in-memory").height > 0
+    def holds(self, table: str) -> bool:
+        """Whether a table has any row; of those without, nothing needs to be asked."""
+        if table not in self.frames:
+            return False
+        rows = self._rows_held.get(table)
+        if rows is None:
+            rows = self.lazy(table).head(1).collect(engine="in-memory").height
+            self._rows_held[table] = rows
+        return rows > 0
+
+    @cached_property
+    def _rows_held(self) -> dict[str, int]:
+        """Of tables that were asked about: 1 where there is a row, else 0."""
+        return {}
 
     host = _table("host")
     device = _table("device")

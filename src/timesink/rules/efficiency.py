@@ -29,6 +29,7 @@ from timesink.analyses.fitness import recording_fitness
 from timesink.analyses.kernels.peaks import choose_peaks
 from timesink.analyses.names import short_kernel_name
 from timesink.analyses.replay.changes import parse_change
+from timesink.analyses.replay.own_clock import own_timeline
 from timesink.analyses.replay.play import recorded_play
 from timesink.analyses.replay.prediction import program_of
 from timesink.analyses.replay.what_if import Scenario, apply_change, step_ns
@@ -377,6 +378,9 @@ _ADVICE = {
 
 _ABOUT_WAITS = ("many-waits", "low-utilisation-sync-bound")
 """Findings that speak of all waits for the device."""
+DOMINANT, LAUNCH_BOUND = "dominant-operator", "low-utilisation-launch-bound"
+_SET_UP_DECIDES = "the operator that dominates the host is the bottleneck"
+_REST_AS_GRAPH = "all the rest is launched at once, as a graph"
 _Change: TypeAlias = Callable[[Scenario], Scenario | None]
 _IDLE_ANYWAY = {
     "work": "the host is the bottleneck, and the device is idle here anyway",
@@ -403,6 +407,13 @@ def proven_findings(trace: Trace, efficiency: Efficiency | None = None) -> tuple
     return _with_replays(trace, findings, below_roofs)
 
 
+def proven_savings(recording: Trace) -> list[RunFinding]:
+    """What findings of a recording save in a step, on the clock without profiler overhead."""
+    timeline = own_timeline(recording)
+    efficiency = Efficiency(timeline, choose_peaks(recording), modelled_calls(timeline))
+    return [finding for finding in proven_findings(timeline, efficiency) if finding.cost_ns]
+
+
 def _with_replays(
     trace: Trace, findings: tuple[RunFinding, ...], below_roofs: Sequence[ShorterWork]
 ) -> tuple[RunFinding, ...]:
@@ -426,6 +437,7 @@ def _with_replays(
         (finding, partial(_fix_finding, finding)) for finding in findings
     ]
     changes += [(work.finding, partial(_shorten_kernels, work)) for work in below_roofs]
+    set_up_ns = _dominant_saving_ns(findings, base, saving_ns)
     so_far, joint, is_capped = base, 0.0, False
     proven: dict[int, tuple[RunFinding, _Change, bool]] = {}
     for number, (finding, change) in enumerate(changes):
@@ -434,6 +446,9 @@ def _with_replays(
         proven_finding = _with_saving(
             finding, saved, mean_step_ns, at_most=number >= len(findings), otherwise=otherwise
         )
+        if finding.id == LAUNCH_BOUND and set_up_ns and proven_finding.cost_ns:
+            rest_ns = proven_finding.cost_ns - set_up_ns
+            proven_finding = _without_set_up(proven_finding, rest_ns, mean_step_ns)
         if number >= len(findings):
             if proven_finding.cost_ns < EfficiencyLimits.min_saved * mean_step_ns:
                 continue
@@ -444,7 +459,7 @@ def _with_replays(
     for finding in gravest_first(candidate for candidate, *_ in proven.values()):
         _, change, is_played = proven[id(finding)]
         so_far = change(so_far) or so_far
-        is_capped = is_capped or bool(catalogue()["run"][finding.id].get("at_most"))
+        is_capped = is_capped or _is_capped(catalogue()["run"][finding.id])
         if finding.cost_ns:
             # Changes that go further than their finding leave no more than its cost on top.
             most = mean_step_ns if is_played and not is_capped else joint + finding.cost_ns
@@ -452,6 +467,27 @@ def _with_replays(
             joint = min(replayed, most, mean_step_ns)
         results.append(replace(finding, together_ns=joint) if finding.cost_ns else finding)
     return tuple(results)
+
+
+def _dominant_saving_ns(
+    findings: Iterable[RunFinding], base: Scenario, saving_ns: Callable[[Scenario], float]
+) -> float:
+    """What a step takes less without the operator that dominates the host; 0 where none does."""
+    for finding in findings:
+        if finding.id == DOMINANT and finding.cost_ns:
+            changed = _fix_finding(finding, base)
+            return 0.0 if changed is None else min(saving_ns(changed), finding.cost_ns)
+    return 0.0
+
+
+def _without_set_up(finding: RunFinding, rest_ns: float, mean_step_ns: float) -> RunFinding:
+    """Launches that decide, beside an operator that dominates the host.
+
+    A graph would be without that operator too, but is not what takes it out.
+    """
+    if rest_ns < EfficiencyLimits.noticed * mean_step_ns:
+        return replace(finding, cost_ns=0.0, gain_basis="", no_saving=_SET_UP_DECIDES)
+    return replace(finding, cost_ns=rest_ns, gain_basis=_REST_AS_GRAPH)
 
 
 def _without_promises(findings: Iterable[RunFinding], steps: Steps) -> tuple[RunFinding, ...]:
@@ -538,6 +574,11 @@ def _who_decides(trace: Trace) -> str:
     )
 
 
+def _is_capped(entry: Mapping[str, Any]) -> bool:
+    """Whether a change goes further than mending a finding: to all kernels of its names, say."""
+    return bool(entry.get("at_most")) or "kernels" in entry.get("change", ())
+
+
 def _with_saving(
     finding: RunFinding,
     saved: float | None,
@@ -552,7 +593,7 @@ def _with_saving(
     entry, cost = catalogue()["run"][finding.id], min(finding.cost_ns, mean_step_ns)
     if saved is not None:
         # Some changes go further than mending the finding would: then they are the most.
-        cost = min(cost, saved) if at_most or entry.get("at_most") else min(saved, mean_step_ns)
+        cost = min(cost, saved) if at_most or _is_capped(entry) else min(saved, mean_step_ns)
     if saved is not None and cost < EfficiencyLimits.noticed * mean_step_ns:
         basis = finding.gain_basis if finding.between_ns else ""
         sort = "idle" if entry.get("time") == "idle" else otherwise

@@ -239,6 +239,8 @@ def _low_utilisation(
         "meanwhile": "" if has_cause else _meanwhile(trace),
         "which": "" if has_cause else _unlinked_work(trace, worst),
     }
+    holding_calls = tuple(_holding_calls(trace, worst, cause))
+    words["call"] = f", mostly {holding_calls[0].name}" if holding_calls else ""
     function, took_ns = _silent_function(trace, worst) if cause == "stalled" else ("", 0)
     words["function"] = function
     words["took"] = units.brief_ns(took_ns / steps.count) + steps.a_step
@@ -250,7 +252,7 @@ def _low_utilisation(
         f"Main cause: {catalogue()['run'][rule]['because'].format(**words)}; "
         f"{'on the worst of them ' if many else ''}{steps.part(lost)}.{function_text}",
         lost,
-        (*_holding_calls(trace, worst, cause), *(evidence for *_, evidence in devices)),
+        (*holding_calls, *(evidence for *_, evidence in devices)),
         words,
         advice="named" if function else "advice",
         cost_ns=lost if has_cause else 0.0,

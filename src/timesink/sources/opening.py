@@ -350,6 +350,14 @@ def open_each(
         store = Cache.default() if cache else None
         yield _open(recordings[0], store, jobs, progress)
         return
+    if not cache and _processes_for(recordings, jobs) == 1:
+        # Nothing has to get from one process to another.
+        sizes = [recording.size_bytes() for recording in recordings]
+        for place, recording in enumerate(recordings, 1):
+            yield _open(recording, None, 1, None)
+            if progress is not None:
+                progress(sum(sizes[:place]), sum(sizes))
+        return
     with tempfile.TemporaryDirectory(prefix="timesink-") as folder:
         # What the processes read reaches this one through a cache, its own if need be.
         store = Cache.default() if cache else Cache(Path(folder))
@@ -381,11 +389,7 @@ def _read_into(
 ) -> None:
     """Read what the store lacks, with this process and `jobs - 1` others; small files with none."""
     missing = [r for r in recordings if not store.holds(key_of(r, store))]
-    if jobs is None:
-        # The size of some remote files is not known.
-        sizes_bytes = [recording.size_bytes() for recording in missing]
-        jobs = usable_cores() if 0 in sizes_bytes or sum(sizes_bytes) >= WORTH_A_WORKER else 1
-    jobs = max(1, min(jobs, len(missing)))
+    jobs = _processes_for(missing, jobs)
     shares = [(store, missing[place::jobs]) for place in range(1, jobs)]
     with Workers(__name__, "read_quietly", shares) as workers:
         local_recordings = missing[0::jobs]
@@ -396,6 +400,15 @@ def _read_into(
                 progress(sum(sizes[:place]), sum(sizes))
         # What a worker could not read is read by whoever opens it.
         deque(workers.results(lambda *_: None), maxlen=0)
+
+
+def _processes_for(recordings: Sequence[Recording], jobs: int | None) -> int:
+    """How many processes read recordings, this one included."""
+    if jobs is None:
+        # The size of some remote files is not known.
+        sizes_bytes = [recording.size_bytes() for recording in recordings]
+        jobs = usable_cores() if 0 in sizes_bytes or sum(sizes_bytes) >= WORTH_A_WORKER else 1
+    return max(1, min(jobs, len(recordings)))
 
 
 def read_quietly(store: Cache, recordings: Sequence[Recording]) -> None:

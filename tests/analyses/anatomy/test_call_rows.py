@@ -5,14 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import polars as pl
-import pytest
 
 import timesink
 from builders import Event, kernel, kineto, operator, python_call, runtime, step, write
 from timesink.analyses.behaviour.anatomy import CALL_TIMES, Anatomy, only_cycles
 from timesink.analyses.behaviour.recorded_anatomy import anatomies
 from timesink.analyses.cycles.search import find_cycles
-from timesink.analyses.operators import operator_table
 
 
 def anatomy(path: Path, events: list[Event]) -> Anatomy:
@@ -117,21 +115,3 @@ def test_calls_of_other_cycles_go_with_them(tmp_path):
     events = [*steps(900, 900), operator("aten::mm", 10, 5), operator("aten::mm", 1010, 5)]
     process_anatomy = anatomy(tmp_path / "trace.json", events)
     assert rows(only_cycles(process_anatomy, [2]), "aten::mm") == [(2, 1, 0, 5)]
-
-
-@pytest.mark.parametrize("name", ["traces/unet_train"])
-def test_cycles_add_up_to_the_operators_of_the_run(shared_root: Path, name: str):
-    trace = timesink.open(shared_root / "data" / "h200" / name)
-    (process_anatomy,) = anatomies(trace, find_cycles(trace)).values()
-    per_run = operator_table(trace).select("name", device="device_total_ns")
-    per_cycle = (
-        process_anatomy.calls.filter(kind="operator")
-        .group_by("name")
-        .agg(pl.col("device_ns").sum())
-    )
-    both = per_cycle.join(per_run, "name")
-    assert both.height == per_cycle.height > 50
-    # The run has calls outside of cycles, and counts calls inside of their like twice.
-    assert (both["device_ns"] <= both["device"]).all()
-    leaves = both.filter(pl.col("name").is_in(["aten::mm", "aten::convolution_backward"]))
-    assert leaves["device_ns"].to_list() == leaves["device"].to_list()

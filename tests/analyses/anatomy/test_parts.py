@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import polars as pl
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import timesink
 from behaviours import Row, activity, both, call, cycles_at, samples, trace_of_rows
 from timelines import patient, random_traces
 from timesink.analyses.behaviour.anatomy import Anatomy
 from timesink.analyses.behaviour.recorded_anatomy import anatomies
-from timesink.analyses.cycles.search import find_cycles
 from timesink.analyses.kernels.families import load_families
-from timesink.errors import NotFoundError
 from timesink.model.trace import Trace
 
 LOADER = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
@@ -285,26 +280,3 @@ def test_no_cycles_no_parts() -> None:
     (nothing,) = anatomies(trace_of_rows(), cycles_at((5, 5))).values()
     assert nothing.parts.is_empty()
     assert nothing.cycles.is_empty()
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "h200/traces/cuda_graph/graph.1794703828349873378.pt.trace.json.gz",
-        "hta/amd_trace/mi250_minitoy_train_ROCm6_2_kineto.json.gz",
-        "hta/cpu_only/rank-34.Jul_15_10_52_41.1074.pt.trace.json.gz",
-        "mlu/mlu_metrics_input.json",
-    ],
-)
-def test_parts_of_real_recordings_add_up(shared_root: Path, name: str) -> None:
-    trace = timesink.open(shared_root / "data" / name)
-    by_process = anatomies(trace, find_cycles(trace))
-    assert by_process
-    for anatomy in by_process.values():
-        assert_adds_up(anatomy)
-
-
-def test_recordings_without_cycles_are_refused_elsewhere(shared_root: Path) -> None:
-    trace = timesink.open(shared_root / "data/nsys/output-file.sqlite")
-    with pytest.raises(NotFoundError):
-        find_cycles(trace)

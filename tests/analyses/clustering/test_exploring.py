@@ -26,21 +26,7 @@ def _partition(exploration) -> set[frozenset[str]]:
     }
 
 
-def _half(role, part, label) -> Process:
-    return change_role(role, label=label, behaviour=role.behaviour.filter(part))
-
-
 # -- groups --------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("cycles", [6, 30])
-def test_known_groups_are_found(cycles):
-    roles, group = many_roles(12, groups=5, cycles=cycles)
-    expected = {
-        frozenset(role.pid for role, cluster in zip(roles, group, strict=True) if cluster == number)
-        for number in set(group.tolist())
-    }
-    assert _partition(clusters_of(roles)) == expected
 
 
 def test_healthy_roles_are_one_cluster():
@@ -51,15 +37,6 @@ def test_healthy_roles_are_one_cluster():
 @pytest.mark.parametrize("fault", FAULTS[1:])
 def test_one_ill_role_among_two_is_told_apart(fault):
     assert len(clusters_of([one_role(0), one_role(1, fault)]).clusters) == 2
-
-
-@pytest.mark.parametrize("number", range(4))
-def test_a_role_is_not_told_apart_from_itself(number):
-    role = one_role(number, FAULTS[number], cycles=12)
-    odd, late = pl.col("cycle") % 2 == 1, pl.col("cycle") > 6
-    for part in (odd, late):
-        parts = [_half(role, part, "one"), _half(role, ~part, "other")]
-        assert len(clusters_of(parts).clusters) == 1
 
 
 def test_clusters_come_largest_first_and_name_their_most_typical_role():
@@ -215,14 +192,6 @@ def test_representatives_are_compared_largest_distance_first():
     far = [exploration.distances[place[base], place[new]] for base, new in labels]
     assert far == sorted(far, reverse=True)
     assert exploration.pairs_left_out == 0
-
-
-def test_of_many_pairs_those_with_the_largest_cluster_are_kept():
-    roles, _ = many_roles(10, groups=4)
-    exploration = explore(roles, most_pairs=3)
-    largest = exploration.roles[exploration.clusters[0].representative].label
-    assert [pair.base.label for pair in exploration.pairs] == [largest] * 3
-    assert exploration.pairs_left_out == 3
 
 
 # -- what cannot be explored ---------------------------------------------------------------------

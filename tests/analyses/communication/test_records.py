@@ -239,7 +239,6 @@ def test_input_of_unknown_type_makes_the_size_unknown():
 @pytest.mark.parametrize(
     ("path", "calls", "kernels"),
     [
-        ("hta/nccl_parser_config/nccl_data.json.gz", {"all_reduce": 15, "broadcast": 6}, 21),
         ("tracelens/b200/eager_trace.json.gz", {"all_gather": 1, "all_reduce": 73}, 74),
         (
             "hta/mtia_trace_single_rank/mtia_rank_0.json.gz",

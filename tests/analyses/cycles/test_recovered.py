@@ -44,8 +44,6 @@ def test_python_calls_find_the_steps(shared_root, name):
     ("name", "most_ms"),
     [
         ("h200/faults/normal", 3),
-        ("h200/traces/llama_decode", 1),
-        ("h200/traces/cuda_graph/graph.1794703828349873378.pt.trace.json.gz", 1),
         ("h200/traces/ddp8_normal/rank0.1794703754643334605.pt.trace.json.gz", 10),
     ],
 )

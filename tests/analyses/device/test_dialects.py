@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
 import polars as pl
-import pytest
 
-from builders import DIALECTS, Document
-from cases import read_document
 from timelines import Analysis, recording, trace_of
 from timesink.analyses.device_activities import (
     kernels_by_annotation,
@@ -41,13 +37,6 @@ ANALYSES = (
 @cache
 def of_nothing(analysis: Analysis) -> pl.DataFrame:
     return analysis(trace_of())
-
-
-@pytest.mark.parametrize("dialect", DIALECTS.values(), ids=DIALECTS)
-def test_every_dialect_gives_the_same_columns(dialect: Callable[[], Document]):
-    trace = read_document(dialect())
-    schemas = {analysis: analysis(trace).schema for analysis in ANALYSES}
-    assert schemas == {analysis: of_nothing(analysis).schema for analysis in ANALYSES}
 
 
 def test_without_a_device_there_is_nothing(shared_root: Path):

@@ -247,7 +247,7 @@ def test_gaps_of_a_device_are_its_idle_time(trace: Trace):
 
 
 class TestRecordings:
-    @pytest.mark.parametrize("name", RECORDINGS[::3])
+    @pytest.mark.parametrize("name", RECORDINGS[::6])
     def test_parts_add_up(self, shared_root: Path, name: str):
         trace = recording(shared_root, name)
         idle = idle_breakdown(trace)
@@ -261,8 +261,3 @@ class TestRecordings:
         assert idle["stream"].to_list() == ["1", "102"]
         assert idle["host_wait_ns"][0] == 417_937_000
         assert idle["host_wait_ns"][0] / idle["idle_ns"][0] == pytest.approx(0.07, abs=0.005)
-
-    def test_data_loading_is_found(self, shared_root: Path):
-        path = "kineto/resnet50_num_workers_0/worker0.1623143089861.pt.trace.json.gz"
-        gaps = largest_gaps(recording(shared_root, path), count=5)
-        assert set(gaps["cause"]) == {"data_loading"}

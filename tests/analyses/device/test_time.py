@@ -329,14 +329,6 @@ class TestRecordings:
         (row,) = device_time(trace).select(COLUMNS).rows()
         assert row == tuple(round(us * 1000) for us in EXACT[name])
 
-    @pytest.mark.parametrize("name", RECORDINGS)
-    def test_parts_add_up(self, shared_root: Path, name: str):
-        trace = recording(shared_root, name)
-        for time in (device_time(trace), overlap_by_step(trace)):
-            assert (time.select(PARTS).sum_horizontal() == time["span_ns"]).all()
-            assert all((time[part] >= 0).all() for part in PARTS)
-        assert kernel_kinds(trace)["time_ns"].sum() == device_time(trace)["busy_ns"].sum()
-
     def test_mtia_in_whole_microseconds(self, shared_root: Path):
         trace = whole_microseconds(without_stream(recording(shared_root, MTIA), "801"))
         (row,) = device_time(trace).rows(named=True)

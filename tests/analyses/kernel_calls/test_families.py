@@ -246,9 +246,12 @@ def test_every_family_has_an_example_and_a_rule():
     assert ruled == set(EXAMPLES) - {OTHER}
 
 
+FAMILIES = load_families()
+
+
 @given(st.text(max_size=80))
 def test_any_text_has_one_of_the_families(name: str) -> None:
-    assert load_families().of(name) in EXAMPLES
+    assert FAMILIES.of(name) in EXAMPLES
 
 
 def test_rules_of_a_file_are_asked_first_and_may_name_new_families(tmp_path):

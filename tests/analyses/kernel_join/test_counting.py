@@ -32,8 +32,7 @@ def recorded_launches(places: np.ndarray, every: int, before: int = 0) -> np.nda
     return np.array(recorded_places)
 
 
-@pytest.mark.parametrize("every", [3, 7, 10])
-@pytest.mark.parametrize("before", [0, 2])
+@pytest.mark.parametrize(("every", "before"), [(3, 2), (10, 0)])
 def test_of_many_steps(every: int, before: int):
     chosen = recorded_launches(np.tile(np.arange(len(KIND)), 8), every, before)
     placement = place_by_count(STEP[chosen], STEP, every)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -14,14 +13,11 @@ from hypothesis import strategies as st
 from msgspec.json import encode
 from numpy.typing import NDArray
 
-import timesink
 from timesink.analyses.kernels import join as finding
-from timesink.analyses.kernels.calls import Sampling, kernel_calls, launch_origins
+from timesink.analyses.kernels.calls import Sampling
 from timesink.analyses.kernels.join import Join, join_calls
 from timesink.analyses.kernels.table import SHAPE
-from timesink.analyses.names import kernel_name
 from timesink.answers.kernels.kernels_json import JoinJson
-from timesink.model.trace import Trace
 
 Numbers = NDArray[np.int64]
 
@@ -173,7 +169,7 @@ class TestDifferentPrograms:
         assert kernel_join.refused
         assert kernel_join.aligned_share < 0.1
 
-    @pytest.mark.parametrize("sampling", [None, Sampling(5, "launch"), Sampling(5, "kernel")])
+    @pytest.mark.parametrize("sampling", [None, Sampling(5, "kernel")])
     def test_the_same_kernels_in_no_order(self, sampling: Sampling | None):
         shuffled = np.random.default_rng(1).permutation(np.tile(STEP, 2))
         kernel_join = join(shuffled, sampling)
@@ -236,29 +232,3 @@ def test_rows_are_rows_of_the_timeline(launches: list[int], timed: list[int]):
 
 
 # -- real recordings -------------------------------------------------------------------------------
-
-
-def trace_of(shared: Path, program: str) -> Trace:
-    return timesink.open(shared / f"data/h200/traces/{program}")
-
-
-@pytest.mark.parametrize("program", ["gpt_infer"])
-def test_launches_find_the_module_and_operator_they_came_from(shared_root: Path, program: str):
-    trace = trace_of(shared_root, program)
-    timeline, origins = kernel_calls(trace), launch_origins(trace)
-    step = np.flatnonzero((origins["step"] == "4").fill_null(value=False).to_numpy())
-    number = np.arange(len(step))
-    functions = timeline["name"].cast(pl.String).map_elements(kernel_name, pl.String)
-    step_functions = functions.rank("dense").to_numpy()[step]
-    for chosen, sampling, least in (
-        (number % 10 != 9, None, 0.99),
-        (number % 10 == 0, Sampling(10, "launch"), 0.99),
-        (np.isin(number, sampled_launches(step_functions, 10)), Sampling(10, "kernel"), 0.95),
-        (number % 10 == 0, None, 0.9),
-    ):
-        rows = step[chosen]
-        kernel_join = join_calls(timeline[rows], timeline, steps=origins["step"], sampling=sampling)
-        why = origins.select("operator", "module")
-        reached = why[kernel_join.rows]
-        same = [pl.Series(reached[name].eq_missing(why[rows][name])) for name in why.columns]
-        assert (same[0] & same[1]).mean() >= least

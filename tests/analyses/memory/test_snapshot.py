@@ -153,15 +153,6 @@ def test_blocks_without_history_are_at_the_peak(tmp_path: Path):
         find_view(view).table(trace)
 
 
-@pytest.mark.parametrize("view", VIEWS)
-def test_views_have_their_columns(tmp_path: Path, view: str):
-    about = find_view(view)
-    trace = _trace(tmp_path, train(4, leak=10_000))
-    assert set(about.table(trace).columns) == set(about.columns)
-    nothing = _trace(tmp_path, Allocator())
-    assert about.table(nothing).is_empty()
-
-
 def test_an_empty_snapshot_has_a_headline(tmp_path: Path):
     assert "No blocks" in timesink.analyze(_trace(tmp_path, Allocator())).headline
 

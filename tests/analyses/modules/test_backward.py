@@ -161,8 +161,6 @@ def test_nothing_recorded():
     "path",
     [
         "h200/traces/resnet50_train",
-        "h200/traces/bert_train",
-        "hta/ns_resolution_trace",
         "tracelens/mi300/resnet_act_checkpoint.json.gz",
     ],
 )

@@ -11,6 +11,7 @@ import pytest
 import timesink
 from builders import Event, flow
 from cases import MAIN, MODULE, OTHER, PID, K, O, R, read
+from thinning import every_nth
 from timesink.analyses.modules import SCHEMA, link_backward, module_table
 from timesink.analyses.operators import node_times
 from timesink.model.trace import Trace
@@ -100,7 +101,7 @@ RECORDINGS = (
 )
 
 
-@pytest.mark.parametrize("path", RECORDINGS)
+@pytest.mark.parametrize("path", every_nth(RECORDINGS, 3))
 def test_nesting_and_recorded_callers_agree(shared_root: Path, path: str):
     trace = timesink.open(shared_root / "data" / path)
     rows = module_table(trace).rows(named=True)

@@ -7,7 +7,6 @@ import pytest
 from msgspec.structs import replace
 
 from generated_sets import (
-    FOURS,
     GRID,
     TWO_REASONS,
     TWOS,
@@ -24,17 +23,11 @@ from timesink.analyses.ranks.summary import RankSummary
 @pytest.mark.parametrize(
     ("kind", "layout"),
     [
-        ("slow_clock", TWOS),
         ("thermal", TWOS),
         ("slow_node", {}),
-        ("slow_host", TWOS),
         ("python_stall", GRID),
         ("sync", {"ranks": 6}),
-        ("data_loading", GRID),
-        ("uneven_work", {"expert": 2, "ranks": 6}),
         ("first_stage", GRID),
-        ("slow_link", FOURS),
-        ("slow_bus", {"ranks": 6}),
     ],
 )
 def test_culprit_and_cause_are_found(kind: str, layout: dict[str, int]):

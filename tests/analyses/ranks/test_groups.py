@@ -29,20 +29,6 @@ def test_words_of_a_description(description: str | None, kind: str | None):
     assert kind_told(description) == kind
 
 
-def test_collectives_of_a_kind_are_one_row(rank_analysis: RanksAnalysis):
-    tensor = rank_analysis.matched.filter(pl.col("group_kind") == "tp", pl.col("size_bytes") > 4)
-    (row,) = tensor.iter_rows(named=True)
-    assert (row["collective"], row["group_size"], row["groups"], row["ranks"]) == (
-        "all_reduce", 2, 4, 8,
-    )  # fmt: skip
-    assert row["group"] is None
-    # Of two ranks the bus carries what the algorithm does.
-    assert row["bus_bytes_per_s"] == pytest.approx(row["algorithm_bytes_per_s"])
-    seconds = row["transfer_mean_ns"] / 1e9
-    assert row["algorithm_bytes_per_s"] == pytest.approx(row["size_bytes"] / seconds, rel=0.01)
-    assert row["latest_rank"] == 5
-
-
 def test_who_sends_and_who_receives_are_one_call(rank_analysis: RanksAnalysis):
     pairs = rank_analysis.matched.filter(pl.col("group_kind") == "pp")
     assert pairs["collective"].to_list() == ["send_recv"]

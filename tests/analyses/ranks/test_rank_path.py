@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import polars as pl
-import pytest
 
-import timesink
 from timesink.analyses.ranks.replay import decisive_ranks
 
 CLOCKS = pl.DataFrame(
@@ -38,10 +34,3 @@ def test_each_for_the_collective_it_came_last_to():
 
 def test_nobody_communicates():
     assert decisive_ranks(calls().clear(), CLOCKS).is_empty()
-
-
-def test_a_rank_that_stalls_is_on_the_path(shared_root: Path):
-    path = timesink.analyze(shared_root / "data/h200/traces/ddp8_stall_rank3").table("rank-path")
-    first = path.row(0, named=True)
-    assert (first["rank"], first["share_pct"] > 50) == (3, True)
-    assert path["share_pct"].sum() == pytest.approx(100)

@@ -7,23 +7,6 @@ import pytest
 
 from generated_sets import TWOS, generated_set, slow_set_and_truth
 from timesink.analyses.ranks.replay import WithoutRank
-from timesink_lab.ranks.plan import Straggler
-
-
-def test_slack_of_a_pipeline_costs_nothing():
-    rank_set, truth = generated_set(Straggler("slow_clock", 1, 0.3), seed=1, ranks=3, pipeline=3)
-    first = rank_set.analysis.stragglers[0]
-    assert first.rank == 1
-    assert first.cost_ns / 1e3 == pytest.approx(truth.answers[0].cost_us, rel=0.15)
-
-
-def test_who_hides_behind_another_is_named_after_it():
-    stragglers = (Straggler("slow_clock", 2, 0.4), Straggler("data_loading", 5, 0.2))
-    findings = generated_set(*stragglers, seed=2)[0].analysis.stragglers
-    assert [(finding.rank, finding.id) for finding in findings] == [
-        (2, "gpu_clock"),
-        (5, "data_loading"),
-    ]
 
 
 def test_half_of_all_ranks_may_be_slow():

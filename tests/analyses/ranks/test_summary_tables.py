@@ -35,12 +35,6 @@ def assert_same(actual: RankSummary, expected: RankSummary) -> None:
         assert_frame_equal(getattr(actual.worker, table), getattr(expected.worker, table))
 
 
-def test_recorded_ranks(shared_root: Path):
-    path = next((shared_root / "data/h200/traces/ddp8_stall_rank3").glob("rank3.*"))
-    summary = summarise_rank(timesink.open(path))
-    assert_same(from_parquet(to_parquet(summary)), summary)
-
-
 SMALL = {
     "nothing": [],
     "no step": [O("aten::mm", 0, 5)],

@@ -39,16 +39,6 @@ def few_collectives(run: dict[int, Trace], monkeypatch: pytest.MonkeyPatch) -> i
     return many
 
 
-def test_whole_steps_are_kept_by_their_number(run: dict[int, Trace], few_collectives: int):
-    summary = thinned_summary(run[0])
-    assert summary.steps["step"].to_list() == ["4", "6", "8", "10", "12", "14"]
-    assert set(summary.collectives["step"]) <= set(summary.steps["step"])
-    assert summary.worker.records.height <= few_collectives
-    assert summary.worker.steps["name"].to_list() == summary.steps["step"].to_list()
-    assert set(summary.worker.ranges["record"]) == set(summary.worker.records["record"])
-    assert (summary.thinning.every, summary.thinning.of_steps) == (2, 12)
-
-
 @pytest.mark.usefixtures("few_collectives")
 def test_functions_are_of_the_same_steps(run: dict[int, Trace]):
     """Per step they do what they did in all steps."""

@@ -14,9 +14,6 @@ from timesink.analyses.ranks.rank_set import ranks_of_traces
 from timesink.analyses.ranks.tables import rank_rows
 from timesink.analyses.steps import find_steps, is_communication
 from timesink.model.trace import Trace
-from timesink.model.vendors import is_collective_call
-from timesink_lab.ranks.generated import ranks_and_truth
-from timesink_lab.ranks.plan import Plan, Straggler
 
 SHARES = ("exposed_communication_ns", "overlap_ns", "idle_ns")
 COMMUNICATING = ("hta/nccl_parser_config", "tracelens/mi300/resnet_act_checkpoint.json.gz")
@@ -90,34 +87,3 @@ def test_a_recorded_rank_is_told_as_by_itself(shared_root: Path, place: str):
     assert row == pytest.approx(overlap_row(trace))
     assert row == pytest.approx(mean_unions(trace))
     assert (row["exposed_communication_ns"] > 0) == (place in COMMUNICATING)
-
-
-def test_collectives_of_the_host_are_the_union_of_their_calls(shared_root: Path):
-    traces = {
-        file.name.split(".")[0]: timesink.open(file)
-        for file in sorted((shared_root / "data/h200/traces/ddp8_stall_rank3").iterdir())
-    }
-    rows = rank_rows(ranks_of_traces(traces))
-    for worker, trace in traces.items():
-        named = trace.host["name"].cast(pl.String)
-        moves = pl.Series([is_collective_call(name) for name in named], dtype=pl.Boolean)
-        moves &= named.str.starts_with("gloo:")
-        row = rows.filter(worker=worker).select(SHARES).row(0, named=True)
-        assert row == pytest.approx(mean_unions(trace, moves))
-
-
-USUAL = {"ranks": 4, "ranks_per_node": 2, "steps": 3, "layers": 1, "seed": 11}
-PLANS = {
-    "straggler": Plan(**USUAL, stragglers=(Straggler("data_loading", 2),)),
-    "pipeline": Plan(**USUAL, pipeline=2),
-}
-
-
-@pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS.keys())
-def test_generated_ranks_are_told_as_by_themselves(plan: Plan):
-    traces = {f"rank{rank}": trace for rank, trace in ranks_and_truth(plan)[0].items()}
-    rows = rank_rows(ranks_of_traces(traces))
-    for worker, trace in traces.items():
-        row = rows.filter(worker=worker).select(SHARES).row(0, named=True)
-        assert row == pytest.approx(overlap_row(trace))
-        assert row == pytest.approx(mean_unions(trace))

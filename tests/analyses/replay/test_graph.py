@@ -107,7 +107,9 @@ class TestHandOvers:
         trace = self.backward()
         graph = replay_graph(trace)
         other = graph.points.calls.threads.index((str(13721), OTHER))
-        half = np.where(graph.points.thread == other, 0.5, 1.0)
+        half = np.where(
+            graph.points.thread_of(np.arange(len(graph.points.time))) == other, 0.5, 1.0
+        )
         # 205 of the 410 us of the other thread, and all of the main thread is earlier by that.
         assert lengths(trace, play(graph, work_so_far(graph, scale=half))) == [795.0]
 
@@ -167,7 +169,7 @@ class TestWhoWaitsForWhom:
         waits = np.flatnonzero(graph.waits & (graph.activity[graph.needs] >= 0))
         points, names = graph.points, {0: "k1", 1: "k2"}
         kernel_by_pid = {
-            points.calls.threads[points.thread[graph.point[node]]][0]: names[
+            points.calls.threads[points.thread_of(graph.point[node])][0]: names[
                 int(graph.work.device[graph.activity[graph.needs[node]]]) - 1
             ]
             for node in waits.tolist()

@@ -13,11 +13,8 @@ from timesink.errors import UsageError
 
 SMALL = (
     "graphs/vllm_decode_full/graph_execution.json.gz",
-    "hta/amd_trace/mi250_minitoy_train_ROCm6_2_kineto.json.gz",
     "hta/cpu_only/*.gz",
-    "kineto/gpu_metrics_input.json",
     "mlu/mlu_metrics_input.json",
-    "tracelens/evals/test01_moe_fused_vs_unfused_2.json.gz",
     "tracelens/mi210/gpu_only_trace.json.gz",
 )
 WHATS = (

@@ -33,10 +33,10 @@ def graphs(draw):
     times = st.lists(TIMES, min_size=count, max_size=count)
     (before, needs), (gap, lag) = (
         [np.array(draw(values), dtype) for _ in range(2)]
-        for values, dtype in ((links, np.int64), (times, np.float64))
+        for values, dtype in ((links, np.int32), (times, np.float64))
     )
     kind = np.array(draw(st.lists(st.integers(0, 2), min_size=count, max_size=count)), np.int64)
-    numbers = np.arange(count)
+    numbers = np.arange(count, dtype=np.int32)
     graph = FakeGraph(
         before=before,
         needs=needs,
@@ -72,7 +72,8 @@ def test_both_give_the_same(drawn):
     with np.errstate(invalid="ignore"):
         gap, lag = passes_of(graph, work, length)
     by_loop = moments_by_loop(graph.before, gap, graph.needs, lag)
-    assert moments_of_nodes(graph, work, length).tobytes() == by_loop.tobytes()
+    # The sign of what is not a number says nothing.
+    np.testing.assert_array_equal(moments_of_nodes(graph, work, length), by_loop)
 
 
 @compiled
@@ -90,9 +91,9 @@ def test_recordings(shared_root: Path, name: str, monkeypatch: pytest.MonkeyPatc
 
 
 @compiled
-@pytest.mark.parametrize("link", [5, -2, 2**62])
+@pytest.mark.parametrize("link", [5, -2, 2**31 - 1])
 def test_a_link_to_no_node_is_refused(link):
-    links, none = np.array([-1, link], np.int64), np.full(2, -1)
+    links, none = np.array([-1, link], np.int32), np.full(2, -1, np.int32)
     zeros = np.zeros(2)
     graph = FakeGraph(links, none, zeros, zeros, none, none, np.zeros(2, np.bool_))
     with pytest.raises(IndexError):
@@ -101,7 +102,7 @@ def test_a_link_to_no_node_is_refused(link):
 
 @compiled
 def test_arrays_of_other_lengths_are_refused():
-    none, zeros = np.full(2, -1), np.zeros(2)
+    none, zeros = np.full(2, -1, np.int32), np.zeros(2)
     graph = FakeGraph(none, none, zeros[:1], zeros, none, none, np.zeros(2, np.bool_))
     with pytest.raises(ValueError, match="one length"):
         moments_of_nodes(graph, zeros, zeros)
@@ -109,7 +110,7 @@ def test_arrays_of_other_lengths_are_refused():
 
 @compiled
 def test_arrays_of_other_types_are_refused():
-    none, zeros = np.full(2, -1), np.zeros(2)
-    graph = FakeGraph(none.astype(np.int32), none, zeros, zeros, none, none, zeros > 0)
-    with pytest.raises(ValueError, match="int64 is needed"):
+    none, zeros = np.full(2, -1, np.int32), np.zeros(2)
+    graph = FakeGraph(none, none.astype(np.int64), zeros, zeros, none, none, zeros > 0)
+    with pytest.raises(ValueError, match="int32 is needed"):
         moments_of_nodes(graph, zeros, zeros)

@@ -9,7 +9,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -18,18 +17,11 @@ from hypothesis import strategies as st
 import timesink
 from builders import complete
 from cases import MAIN, PID, read
-from timesink.analyses.device_activities import device_activities
 from timesink.analyses.links import link_launches, origin_rows
 from timesink.analyses.operators import operator_table
-from timesink.analyses.replay.changes import parse_change
-from timesink.analyses.replay.critical_path import path_table
 from timesink.analyses.replay.own_clock import own_clock
-from timesink.analyses.replay.play import recorded_play, step_lengths
-from timesink.analyses.replay.prediction import predict, program_of
-from timesink.analyses.steps import find_steps
 from timesink.analyses.work.efficiency import efficiency
 from timesink.cli import main
-from timesink.errors import UsageError
 
 
 def call(name: str, ts: float, dur: float, **args: Any) -> dict[str, Any]:
@@ -127,14 +119,6 @@ def test_without_launches_nothing_tells_what_the_program_takes_without_a_profile
     assert clock.why.startswith("80 % of the device work has no launch in the recording")
 
 
-def test_costs_are_taken_out_beside_devices_where_they_were_measured_only(shared_root: Path):
-    clock = own_clock(timesink.open(shared_root / "data/tracelens/mi300/timesformer.json.gz"))
-    assert clock.own_ns is None
-    assert clock.why == ("profiler overhead was measured on NVIDIA (CUDA) only, not on AMD (ROCm)")
-    measured = timesink.open(shared_root / "data/tracelens/h100/timesformer.json.gz")
-    assert own_clock(measured).source == "estimated"
-
-
 @st.composite
 def evaluations(draw: st.DrawFn) -> list[dict[str, Any]]:
     """Operators one after the other, their launches and kernels, which ids may tie or not."""
@@ -164,35 +148,6 @@ def evaluations(draw: st.DrawFn) -> list[dict[str, Any]]:
     if draw(st.booleans()):
         events.append(complete("user_annotation", "ProfilerStep#3", 0, host, pid=PID, tid=MAIN))
     return events
-
-
-WHATS = ("kernel:*", "copy:*", "op:*", "host:*", "self:*", "call:*", "sync:*", "communication")
-
-
-@given(evaluations(), st.sampled_from(WHATS))
-def test_lengths_of_any_such_recording_are_in_order(events: list[dict[str, Any]], what: str):
-    trace = read(*events)
-    clock, steps = own_clock(trace), find_steps(trace).filter("complete")
-    work = device_activities(trace)
-    if not (work.start < work.call_start).any():  # no replay starts work before its launch
-        played = step_lengths(steps, recorded_play(trace))
-        assert np.median(played) == pytest.approx(clock.recorded_ns, rel=0.001)
-    if clock.own_ns is not None and clock.interval_ns is not None:
-        low, high = clock.interval_ns
-        assert 0 < low <= clock.own_ns <= high <= clock.recorded_ns
-        assert path_table(trace)["time_ns"].sum() > 0
-    program = program_of(trace)
-    try:
-        removed, doubled = (
-            predict(program, (parse_change(*change),))
-            for change in (("remove", what), ("scale", f"{what}=2"))
-        )
-    except UsageError:
-        return
-    assert removed.cycle_ns <= program.cycle_ns <= doubled.cycle_ns
-    for prediction in (removed, doubled):
-        low, high = prediction.interval_ns or (prediction.cycle_ns, prediction.cycle_ns)
-        assert low <= prediction.cycle_ns <= high
 
 
 @settings(max_examples=4)

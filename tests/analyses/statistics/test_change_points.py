@@ -15,7 +15,7 @@ def noisy(*levels: tuple[float, int], seed: int = 0) -> np.ndarray:
     return np.asarray(flat * (1 + random.normal(0, 0.01, len(flat))))
 
 
-@pytest.mark.parametrize(("before", "after"), [(5, 5), (5, 12), (12, 5), (12, 12)])
+@pytest.mark.parametrize(("before", "after"), [(5, 12), (12, 5)])
 def test_a_step_of_three_percent_is_found_within_a_row(before: int, after: int):
     change_lists = [
         level_changes(noisy((100.0, before), (103.0, after), seed=seed)) for seed in range(20)
@@ -28,8 +28,8 @@ def test_a_step_of_three_percent_is_found_within_a_row(before: int, after: int):
 
 
 def test_a_flat_series_seldom_changes():
-    change_lists = [level_changes(noisy((100.0, 20), seed=seed)) for seed in range(60)]
-    assert sum(any(change.certain for change in changes) for changes in change_lists) <= 6
+    change_lists = [level_changes(noisy((100.0, 20), seed=seed)) for seed in range(30)]
+    assert sum(any(change.certain for change in changes) for changes in change_lists) <= 3
 
 
 def test_one_answer_for_one_series():

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import pytest
 
-import timesink
 from builders import Event, kernel, operator, runtime, step
 from cases import read
 from timesink.analyses.forest import call_forest
@@ -20,7 +18,6 @@ from timesink.analyses.work.calls import (
     modelled_calls,
     run_facts,
 )
-from timesink.model.nested_calls import enclosing_calls
 
 PRODUCT = {
     "Input Dims": [[4096, 4096], [4096, 4096]],
@@ -145,14 +142,3 @@ def test_what_an_operator_counts_itself_is_not_counted_again_inside(outer, inner
     modelled = modelled_calls(read(*call(outer, 100, part, launch, first, **arguments)))
     assert modelled.sets["operator"].to_list() == [outer]
     assert modelled.kernels["call"].to_list() == [0, 0]
-
-
-@pytest.mark.parametrize("name", ["h200/traces/bert_train"])
-def test_recorded_operators_count_nothing_twice(shared_root, name):
-    recording = min((shared_root / "data" / name).rglob("*.pt.trace.json.gz"))
-    trace = timesink.open(recording)
-    forest, owners = call_forest(trace), modelled_calls(trace).calls["node"].to_numpy()
-    place = np.zeros(len(forest), dtype=bool)
-    place[owners] = True
-    outer = enclosing_calls(forest.parent[owners], forest.parent, place)
-    assert {forest.names[forest.name[node]] for node in outer[outer >= 0]} == set()

@@ -117,19 +117,6 @@ class TestWholeAnswer:
         free = {key for key, value in numbers(answer) if value < 0}
         assert free <= {"delay_us", "min_delay_us", "increase_bytes", "self_increase_bytes"}
 
-    @pytest.mark.parametrize(
-        "events",
-        [[], [O("mm", 0, 10)], [K("gemm", 0, 5)], [STEP(1, 5, 0)], [R(0, 1, c=1)]],
-        ids=["nothing", "an operator", "a kernel", "an empty step", "a call"],
-    )
-    def test_the_smallest_traces_have_every_section(self, events: list[dict]):
-        answer = Analysis(read(*events)).to_dict()
-        assert list(answer) == SECTIONS
-        for name in ("memory", "modules", "distributed"):
-            assert answer[name]["rows"] == []
-            assert answer[name]["reason"]
-            assert answer[name]["hint"]
-
 
 class TestSections:
     def test_source(self, answer: dict[str, Any]):

@@ -14,7 +14,6 @@ from timesink.comparison.inputs import RecordingRef
 from timesink.comparison.prefetch import CycleSearch
 from timesink.comparison.results import Run
 from timesink.model.trace import Trace
-from timesink.sources import kept_answers as answers
 from timesink.sources.cache import Cache
 
 
@@ -64,41 +63,9 @@ def assert_same_anatomy(first: Anatomy | None, other: Anatomy | None) -> None:
     assert first.notes == other.notes
 
 
-def test_another_question_is_another_run(pair, searched_files):
-    compare(*pair)
-    compare(*pair, by="kernels")
-    assert len(searched_files) >= 4
-
-
-def test_own_map_without_cache_and_changed_code_are_found_anew(
-    pair, searched_files, tmp_path, monkeypatch
-):
-    compare(*pair)
-    chosen = tmp_path / "map.csv"
-    chosen.write_text("class,metric\ngpu_compute,gpu_*\n")
-    compare(*pair, metric_map=chosen)
-    assert len(searched_files) == 4
-    compare(*pair, cache=False)
-    assert len(searched_files) == 6
-    monkeypatch.setattr(answers, "state_of_code", lambda: b"changed")
-    compare(*pair)
-    assert len(searched_files) == 8
-
-
 def test_what_was_kept_and_is_broken_is_found_anew(pair, searched_files):
     compare(*pair)
     for file in Cache.default().root.glob("traces/*/answer-*"):
         file.write_bytes(file.read_bytes()[:-5])
     compare(*pair)
-    assert len(searched_files) == 4
-
-
-def test_run_is_kept_for_its_path_alone(pair, searched_files, tmp_path):
-    compare(*pair)
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    copies = [elsewhere / path.name for path in pair]
-    for path, copy in zip(pair, copies, strict=True):
-        copy.write_bytes(path.read_bytes())
-    assert [role.source for role in compare(*copies).roles] == [str(copy) for copy in copies]
     assert len(searched_files) == 4

@@ -16,15 +16,6 @@ def write_behaviour_file(table: pl.DataFrame, path: Path) -> Path:
     return path
 
 
-def test_rows_that_are_there_twice_count_once(tmp_path: Path):
-    behaviour = one_role(7).behaviour
-    once = write_behaviour_file(behaviour, tmp_path / "a_perf_data.csv")
-    twice = write_behaviour_file(pl.concat([behaviour, behaviour]), tmp_path / "b_perf_data.csv")
-    plain, repeated = timesink.compare(once, once).pair, timesink.compare(twice, once).pair
-    assert repeated.rows.equals(plain.rows)
-    assert repeated.base.notes == (f"{behaviour.height} rows repeated others and were left out",)
-
-
 def test_lengths_that_are_missing_come_from_shares(tmp_path: Path):
     behaviour = one_role(7).behaviour
     complete = write_behaviour_file(behaviour, tmp_path / "a_perf_data.csv")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,6 @@ from compared_runs import timeline, write_timeline
 from diagnosed import slow_clock
 from timesink.answers.comparison.diagnosis_json import diagnosis_fields
 from timesink.answers.comparison.document import (
-    comparison_document,
     program_csv,
     program_document,
 )
@@ -30,7 +28,7 @@ from timesink.answers.comparison.program import (
     program_lines,
     program_section,
 )
-from timesink.answers.comparison.report import ComparisonAnswer, PairAnswer, compare
+from timesink.answers.comparison.report import ComparisonAnswer, compare
 from timesink.answers.comparison.sentences import hidden_work
 from timesink.cli import main
 from timesink.comparison.causes.case import case_of
@@ -171,34 +169,6 @@ def edited_comparison(recordings_folder: Path) -> ComparisonAnswer:
         return compare(recordings_folder / "base.json", recordings_folder / "new.json")
 
 
-def test_sentences_come_in_their_order(edited_comparison: ComparisonAnswer):
-    headline = edited_comparison.headline
-    order = [
-        "The program changed: aten::item added",
-        "Device time per step is unchanged",
-        "No change in step time",
-    ]
-    places = [headline.find(part) for part in order]
-    assert -1 not in places, headline
-    assert places == sorted(places)
-
-
-def test_an_equal_program_is_never_said_to_have_changed(tmp_path: Path):
-    base = write_timeline(tmp_path / "base.json", cycles=8)
-    new = write_timeline(tmp_path / "new.json", cycles=8, slow=2.0)
-    comparison = compare(base, new)
-    assert "recorded calls are the same" in comparison.headline
-    assert "Device time per step: " in comparison.headline
-    assert "program changed" not in comparison.headline
-    assert comparison.diagnosis is not None
-    program = comparison.diagnosis.program
-    assert program is not None
-    assert program.same
-    assert not {"synchronisation", "kernel_change", "added_layer"} & {
-        cause.id for cause in comparison.diagnosis.causes
-    }
-
-
 def test_an_edit_is_the_first_cause_whatever_cycles_take(edited_comparison: ComparisonAnswer):
     assert edited_comparison.diagnosis is not None
     first = edited_comparison.diagnosis.causes[0]
@@ -331,36 +301,6 @@ def test_a_pattern_that_is_none_is_refused(
 ):
     assert main(["compare", *pair, "--ignore", "("]) == 2
     assert "--ignore" in capfd.readouterr().err
-
-
-def test_ranks_that_do_the_same_are_told_once(
-    recordings_folder: Path, edited_comparison: ComparisonAnswer
-):
-    more = compare(
-        recordings_folder / "base.json",
-        write(recordings_folder / "more.json", edited_program(reads=3)),
-        cache=False,
-    )
-    ranks = [
-        of_rank(rank, comparison)
-        for rank, comparison in enumerate((edited_comparison, edited_comparison, more))
-    ]
-    run = replace(edited_comparison, pairs=tuple(ranks))
-    sections = program_document(run, "edits").sections
-    assert [section.title.count("rank") for section in sections] == [2, 1]
-    assert run.diagnosis is not None
-    program = run.diagnosis.program
-    assert program is not None
-    assert len(program.edits) == 1
-    text = terminal.to_text(comparison_document(run, top=5))
-    assert "Synchronisation" in text
-
-
-def of_rank(rank: int, comparison: ComparisonAnswer) -> PairAnswer:
-    """Its only pair as that of a rank."""
-    (only_pair,) = comparison.pairs
-    base, new = (replace(role, rank=rank) for role in (only_pair.pair.base, only_pair.pair.new))
-    return replace(only_pair, base=base, new=new)
 
 
 def test_a_kept_run_has_its_program(edited_comparison: ComparisonAnswer, pair: tuple[str, str]):

@@ -89,21 +89,13 @@ def compare_ways(
     return comparison
 
 
-@pytest.mark.parametrize(
-    ("base", "new"),
-    [("optimizer", "function"), ("function", "optimizer"), ("longer", "function")],
-)
+@pytest.mark.parametrize(("base", "new"), [("optimizer", "function")])
 def test_a_range_of_the_recorder_is_no_work_of_the_program(
     compare_ways: Callable[[str, str], ComparisonAnswer], base: str, new: str
 ):
     comparison = compare_ways(base, new)
     assert "train_step" not in functions(comparison)
     assert any(note.startswith("steps were recorded by") for note in comparison.notes)
-
-
-def test_cycles_keep_their_own_mark(compare_ways: Callable[[str, str], ComparisonAnswer]):
-    assert "ProfilerStep" in functions(compare_ways("optimizer", "function"))
-    assert "ProfilerStep" not in functions(compare_ways("optimizer", "whole"))
 
 
 def test_a_mark_of_one_side_alone_is_no_cause(compare_ways: Callable[[str, str], ComparisonAnswer]):
@@ -119,12 +111,3 @@ def test_ranges_stay_where_cycles_go_by_them(tmp_path: Path):
     assert report.table["cycle"].n_unique() == CYCLES
     assert "train_step" in report.table["function"].cast(str).unique()
     assert "train_step" not in timesink.behaviour(folder).table["function"].cast(str).unique()
-
-
-@pytest.mark.parametrize("base", ["optimizer", "function"])
-def test_a_whole_program_is_compared_by_cycles_of_the_same_length(
-    compare_ways: Callable[[str, str], ComparisonAnswer], base: str
-):
-    (pair,) = compare_ways(base, "whole").pairs
-    lengths = [role.behaviour["cycle_dur_ns"].median() for role in (pair.pair.base, pair.pair.new)]
-    assert lengths == pytest.approx([CYCLE_US * 1000] * 2, rel=0.05)

@@ -123,32 +123,14 @@ class TestSteadyCycles:
             in (gate.reasons[0])
         )
 
-    def test_a_slow_first_cycle_of_the_new_run_fails_nothing(self):
-        gate = self.gate(1.035, new_first=6e6)
-        assert gate.outcome == "passed"
-        assert "(+3.5 %). Within the limit of 5 %." in gate.checks[0].sentence
-
     def test_one_so_slow_that_means_say_the_opposite_cannot_be_judged(self):
         gate = self.gate(1.1, base_first=20e6)
         assert gate.outcome == "unjudged"
         assert "the mean contradicts most steps" in gate.reasons[0]
 
-    def test_a_slow_first_cycle_does_not_make_a_pass_blind(self):
-        gate = self.gate(1.0, new_first=20e6)
-        assert gate.outcome == "passed"
-        assert gate.unseen.startswith("Changes below about 2.")
-
 
 class TestUnevenCycles:
     """What is beyond the limit and not certain."""
-
-    def test_seven_times_as_long_for_every_fifth_cycle_does_not_pass(self):
-        uneven = compared_lengths(even_cycles(1.0), even_cycles(1.0, every_fifth=33e6))
-        gate = gate_of(uneven, Limit(10.0))
-        assert gate.exit_code == 1
-        assert "1.00 → 7.40 ms (7.4 x, 95 % interval " in gate.reasons[0]
-        assert "Not decided: the estimate exceeds 10 %, but steps vary too much" in gate.reasons[0]
-        assert "About 5 alternating runs each would decide: timesink ab --base" in gate.reasons[0]
 
     def test_a_mean_beyond_the_limit_does_not_pass_where_tested_cycles_may_be_beyond_it(self):
         cycle_time = structs.replace(lengths(16.7), steady=SteadyTimes(100.0, 109.5, (-10.7, 29.7)))
@@ -210,7 +192,7 @@ class TestRerunsOfOneProgram:
         assert "and call counts are unchanged" in gate.reasons[0]
         assert "no regression of the code" in gate.reasons[0]
 
-    @pytest.mark.parametrize("fault", ["python_stall", "sync_bug"])
+    @pytest.mark.parametrize("fault", ["python_stall"])
     def test_what_has_a_cause_beyond_the_limit_fails(self, faults: Path, fault: str):
         gate = gate_of(timesink.compare(faults / "normal", faults / fault), Limit(10.0))
         assert gate.exit_code == 3

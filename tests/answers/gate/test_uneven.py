@@ -50,9 +50,7 @@ def of_lengths(base_us: Sequence[int], new_us: Sequence[int]) -> ComparisonAnswe
     [
         sometimes(10, 4),
         sometimes(10, 0),
-        sometimes(10, 4, cycles=10),
         sometimes(10, 0, cycles=10),
-        sometimes(20, 13, factor=130),
         sometimes(2, 1, factor=13),
         EVEN_US[:10] + [13 * us for us in EVEN_US[:10]],
         EVEN_US[:18] + [60 * us for us in EVEN_US[:2]],
@@ -60,8 +58,8 @@ def of_lengths(base_us: Sequence[int], new_us: Sequence[int]) -> ComparisonAnswe
         LONG_TAIL_US,
     ],
     ids=[
-        "one in ten", "the first of ten", "one of ten", "the first alone", "one of twenty",
-        "every other", "the second half", "the last ones", "the first ones",
+        "one in ten", "the first of ten", "the first alone", "every other", "the second half",
+        "the last ones", "the first ones",
         "two orders of magnitude",
     ],
 )  # fmt: skip
@@ -92,7 +90,7 @@ def test_runs_of_one_program_never_fail(base: Sequence[int], new: Sequence[int])
         assert gate.outcome != "failed"
 
 
-@pytest.mark.parametrize(("base", "new"), [("normal", "normal_b"), ("normal_b", "normal")])
+@pytest.mark.parametrize(("base", "new"), [("normal", "normal_b")])
 def test_nor_do_recordings_of_one_program(shared_root: Path, base: str, new: str):
     faults = shared_root / "data/h200/faults"
     for gate in gates_of(timesink.compare(faults / base, faults / new), 5.0):
@@ -140,9 +138,3 @@ def test_three_steps_decide_nothing_and_say_how_many_do():
     assert gate.outcome == "unjudged"
     statement = "3 steps in each run can at best give p = 0.1: record at least 4 after warm-up."
     assert statement in gate.reasons[0]
-
-
-def test_steps_that_overlap_are_told_without_a_test_that_says_otherwise():
-    comparison = of_lengths(FEW_BASE_US, [*FEW_NEW_US[:5], 80000])
-    assert gate_of(comparison, Limit(5.0)).outcome == "unjudged"
-    assert "p = " not in comparison.headline

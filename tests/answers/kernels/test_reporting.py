@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -122,13 +121,6 @@ def on_h200(names: tuple[str, ...]) -> Trace:
     trace = timeline(names)
     device = Device(0, "NVIDIA H200", compute_capability="9.0")
     return replace(trace, metadata=replace(trace.metadata, devices=(device,)))
-
-
-def test_a_timeline_names_the_device_of_the_roofline():
-    report = kernels(counted_trace(), trace=on_h200(NAMES))
-    assert report.roofline is not None
-    assert report.roofline.peaks is not None
-    assert report.roofline.peaks.device == "H200"
 
 
 def test_a_timeline_of_another_program_does_not():
@@ -271,22 +263,3 @@ def test_a_sample_of_all_launches_may_alias():
 
 
 # -- real recordings -------------------------------------------------------------------------------
-
-
-def test_a_real_profile_and_its_timeline(shared_root: Path):
-    data = shared_root / "data/h200"
-    report = kernels(data / "ncu/gpt_infer.csv.gz", trace=data / "traces/gpt_infer")
-    assert report.join is not None
-    assert not report.join.refused
-    operators = report.groups("operator")
-    assert "aten::linear" in operators["group"].to_list()
-    assert operators["total_ns"].sum() == report.devices[0].total_ns
-    assert operators["group"].null_count() == 0
-
-
-def test_every_maker_has_a_report(shared_root: Path):
-    for name in ("rocprof/908_results.json.gz", "nsys/output-file.sqlite"):
-        report = kernels(shared_root / "data" / name)
-        assert report.calls.height > 1000
-        assert report.calls.filter(pl.col("family") == "gemm").height > 0
-        assert report.to_json()

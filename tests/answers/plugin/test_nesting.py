@@ -9,7 +9,6 @@ import msgspec
 import pytest
 
 from cases import MODULE, STEP, O, read
-from timesink.answers.plugin.distributed import diff, diff_node
 from timesink.answers.plugin.operators import MAX_LEVELS, module_view, nest_rows, tree_view
 from timesink.answers.plugin.query import Query
 from timesink.model.trace import Trace
@@ -73,11 +72,3 @@ def test_deep_recording(deep: Trace, answer: Any):
     text = msgspec.json.encode(payload)
     assert json.loads(text) == payload
     assert b'"truncated"' in text
-
-
-def test_deep_comparison(deep: Trace):
-    payload = diff(deep, deep, Query())
-    text = msgspec.json.encode(payload)
-    assert b'"truncated"' in text
-    assert len(levels(json.loads(text)["children"])) == MAX_LEVELS - 1
-    assert len(diff_node(deep, deep, Query({"path": "0" + "-0" * 1000}))["children"]) == 1

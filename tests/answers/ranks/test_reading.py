@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import shutil
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ import timesink
 from builders import training_trace, write
 from rank_sets import HereEngine
 from timesink.analyses.ranks import reading as job
-from timesink.analyses.ranks.rank_set import RankSet, set_health, set_notes
+from timesink.analyses.ranks.rank_set import RankSet, set_notes
 from timesink.analyses.ranks.reading import read_ranks
 from timesink.errors import NotFoundError, TimesinkError
 from timesink.sources.cache import Cache
@@ -88,25 +87,6 @@ def test_only_what_changed_is_read_again(run: Path):
     assert "says that it is rank 1" in " ".join(ranks.notes)
 
 
-def test_traces_of_a_set_are_not_kept_but_used(two: Path):
-    ranks_in(two)
-    assert Cache.default().entries() == []
-    assert len(Cache.default().summary_entries()) == 2
-    Cache.default().clear()
-    timesink.open(rank_file(two, 1))
-    rank_file(two, 1).touch()
-    assert ranks_in(two).names == ["rank0", "rank1"]
-    assert len(Cache.default().entries()) == 1
-
-
-@pytest.mark.usefixtures("cached_summaries")
-def test_other_steps_are_another_question(two: Path):
-    engine = HereEngine()
-    ranks = ranks_in(two, engine, steps="4-5")
-    assert len(engine.items) == 2
-    assert all(rank.steps["step"].to_list() == ["4", "5"] for rank in ranks.ranks.values())
-
-
 def test_without_the_cache_nothing_is_kept(two: Path):
     ranks_in(two, cache=False)
     assert Cache.default().summary_entries() == []
@@ -132,26 +112,6 @@ def test_equal_files_are_told_apart_by_their_place(run: Path, tmp_path: Path):
 
 
 # -- what is wrong with ranks ----------------------------------------------------------------------
-
-
-@pytest.mark.usefixtures("cached_summaries")
-def test_damaged_ranks_are_told_and_the_others_stand(run: Path):
-    packed = rank_file(run, 1).read_bytes()
-    rank_file(run, 1).write_bytes(b"\x1f\x8b" + bytes(20))
-    rank_file(run, 2).write_bytes(gzip.compress(b"nothing that is JSON"))
-    ranks = ranks_in(run)
-    assert ranks.names == ["rank0", "rank3", "rank4"]
-    assert [(damaged_rank.worker, damaged_rank.rank) for damaged_rank in ranks.damaged] == [
-        ("rank1", 1),
-        ("rank2", 2),
-    ]
-    assert ranks.missing == ()
-    assert [straggler.rank for straggler in ranks.analysis.stragglers] == [3]
-    entry, many = next(item for item in set_health(ranks) if item[0].code == "unreadable_file")
-    assert (entry.count, many) == (2, 2)
-    rank_file(run, 1).write_bytes(packed[: len(packed) // 2])
-    cut = ranks_in(run)
-    assert "rank1" in cut.names or "rank1" in {damaged_rank.worker for damaged_rank in cut.damaged}
 
 
 def test_a_summary_that_is_made_broken_is_told(two: Path, monkeypatch: pytest.MonkeyPatch):
@@ -202,16 +162,3 @@ def test_progress_counts_ranks_and_damaged_ones(two: Path):
     reports: list[tuple[int, int]] = []
     ranks_in(two, progress=lambda *news: reports.append(news))
     assert reports == [(1, 2), (2, 2)]
-
-
-def test_health_of_all_ranks_is_told_once(tmp_path: Path):
-    for number in (0, 1, 2):
-        document = training_trace(1)
-        document["distributedInfo"] = {"backend": "nccl", "rank": number, "world_size": 3}
-        if number:
-            document["traceEvents"].append({"ph": "X", "name": "odd", "ts": 1, "dur": "NaN"})
-        write(tmp_path / f"rank{number}.1.pt.trace.json", document)
-    analysis = timesink.analyze(tmp_path, engine=HereEngine())
-    odd = [row for row in analysis.to_dict()["health"] if row["ranks"] == 2]
-    assert len(odd) >= 1
-    assert all(row["count"] >= 2 for row in odd)

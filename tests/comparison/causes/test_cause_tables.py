@@ -99,6 +99,38 @@ def test_of_several_counters_of_a_resource_the_highest_counts():
     assert "gpu_contention" in {found.id for found in anomalies(base, new)}
 
 
+def test_a_clock_lowered_by_a_fifth_is_shown_by_kernels_a_tenth_longer():
+    new = side({"kernels": 11.0, "cycle_ms": 101.0}, gpu_sm_frequency=1584)
+    (found,) = anomalies(BASE, new)
+    assert (found.id, len(found.evidence)) == ("gpu_clock", 2)
+    assert found.proofs[-1].endswith("take 1.10 times as long")
+
+
+@pytest.mark.parametrize(("kernels_ms", "ids"), [(10.4, []), (10.5, ["gpu_contention"])])
+def test_kernels_a_twentieth_longer_show_that_others_use_the_device(
+    kernels_ms: float, ids: list[str]
+):
+    new = side({"kernels": kernels_ms, "cycle_ms": 90 + kernels_ms}, gpu_usage=95)
+    assert [found.id for found in anomalies(BASE, new)] == ids
+
+
+def test_the_higher_of_two_counters_of_power_speaks():
+    base = replace(BASE, levels={**BASE.levels, "gpu_power_draw": (140e3, "mW")})
+    busy = side(gpu_usage=95, gpu_power_mw=500e3)
+    new = replace(busy, levels={**busy.levels, "gpu_power_draw": (141e3, "mW")})
+    assert [found.id for found in anomalies(base, new)] == ["gpu_contention"]
+
+
+def test_slower_cores_that_are_busier_by_as_much_are_no_consequence_of_others():
+    """A third less of the clock keeps the same work on its cores for longer."""
+    base = replace(BASE, levels={**BASE.levels, "host_cpu_usage": (40.0, "%")})
+    new = side(
+        {"cycle_ms": 120.0, "host": 100.0},
+        cpu_frequency=2400, host_cpu_usage=70, process_runq_wait_pct=20,
+    )  # fmt: skip
+    assert [found.id for found in anomalies(base, new)] == ["cpu_clock", "cpu_contention"]
+
+
 @pytest.mark.parametrize("device", ["GPU 0", "GPU 3"])
 def test_the_only_device_of_a_side_is_that_of_the_other(device: str):
     new = replace(SIDES_BY_CAUSE["gpu_clock"], device=device)

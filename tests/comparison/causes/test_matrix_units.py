@@ -29,15 +29,6 @@ def test_lost_tensor_cores_come_before_the_compiler_that_lost_them(shared_root: 
     assert not {cause["cause"] for cause in answer["causes"]} & {"graph_capture"}
 
 
-def test_products_in_full_precision_that_went_are_precision(shared_root: Path):
-    """Those that came are asked for in tests/test_diagnosis_acceptance.py."""
-    faults = shared_root / "data/h200/faults"
-    (only,) = timesink.compare(faults / "fp32_regression", faults / "normal").to_dict()["causes"]
-    assert only["cause"] == "precision_change"
-    assert only["explained_us"] == pytest.approx(-6_260, rel=0.02)
-    assert only["sentence"].startswith("2 x aten::matmul in fp32 removed")
-
-
 def test_what_multiplies_matrices():
     yes = ("volta_sgemm_128x32_nt", "nvjet_sm90_tst_64x8", "sm80_xmma_gemm_f32f32_f32f32_f32_nn")
     no = ("fbgemm_gpu::permute_2D_lengths_kernel<int>(int)", "void at::native::reduce_kernel<512>")

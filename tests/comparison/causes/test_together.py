@@ -158,13 +158,6 @@ def test_one_rank_of_two_that_got_longer_is_a_regression() -> None:
     assert 0 < times.interval_pct[0] <= times.change_pct <= times.interval_pct[1]
 
 
-def test_ranks_that_changed_either_way_are_told_by_their_mean() -> None:
-    diagnosis = diagnose_together(ranks([USUAL.slowed(4.0), USUAL.slowed(0.4)]))
-    assert diagnosis.verdict == "regression"
-    assert "rank 0" in diagnosis.reason
-    assert "rank 1" in diagnosis.reason
-
-
 def test_changes_that_make_up_for_each_other_are_no_change() -> None:
     diagnosis = diagnose_together(ranks([USUAL.slowed(1.5), USUAL.slowed(0.5)]))
     assert diagnosis.verdict == "no_change"

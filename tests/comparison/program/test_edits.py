@@ -257,24 +257,6 @@ def test_equal_programs_have_no_edit_however_long_calls_take(model: Model, slowe
     assert set(result.calls["state"]) == {"same"}
 
 
-@given(planted, st.permutations(["1", "2", "3"]), st.integers(1, 10_000))
-def test_threads_and_ids_mean_nothing(edited: Edited, order: list[str], first_id: int):
-    other_threads = ([op("aten::stack")] * 3, [op("aten::decode", op("aten::resize"))])
-
-    def with_threads(cycle: Sequence[Call], order: Sequence[str]) -> dict[str, Sequence[Call]]:
-        # Threads are met in the order of their first call.
-        return dict(sorted(zip(order, (cycle, *other_threads), strict=True)))
-
-    base = program([with_threads(edited.base, "123")] * CYCLES)
-    news = [
-        program([with_threads(edited.new, thread)] * CYCLES, first_id=number)
-        for thread, number in (("123", 1), (order, first_id))
-    ]
-    usual, shuffled = (program_change(base, new) for new in news)
-    assert usual.edits == shuffled.edits
-    assert len(usual.edits) == 1
-
-
 @given(models, st.data())
 def test_what_varies_from_cycle_to_cycle_is_no_edit(model: Model, data: st.DataObject):
     often = st.lists(st.integers(1, 3), min_size=6, max_size=6)

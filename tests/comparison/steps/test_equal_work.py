@@ -7,7 +7,7 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from programs import LAYER, batch, read_roles, role, without
+from programs import LAYER, batch, role, without
 from timesink.comparison.steps.workload import check_workload, with_equal_work
 from timesink.model.schema import BEHAVIOUR
 
@@ -140,15 +140,3 @@ def test_parts_of_a_cycle_cannot_be_put_together():
     twos = role([{name: 2 * n for name, n in LAYER.items()}] * 9, "new")
     assert check_workload(threes, twos).work_ratio == pytest.approx(1.5)
     assert regroup(threes, twos) is None
-
-
-def test_published_layers_become_batches(shared_root):
-    case = shared_root / "data" / "latencyprism" / "SGLang" / "cpu_frequency_reduction"
-    ((base, other),) = read_roles(case)
-    base, new = regroup(base, other)
-    lengths = [cycles_of(side)["cycle_dur_ns"].mean() / 1e6 for side in (base, new)]
-    assert lengths == pytest.approx([631.39, 2326.98], abs=0.01)
-    assert "2 groups of 64 steps" in new.notes[0]
-    frequency = new.behaviour.filter(pl.col("metric").cast(pl.String) == "cpu_frequency")
-    assert frequency["mu"].to_list() == pytest.approx([22.5, 22.5], abs=0.01)
-    assert check_workload(base, new).comparable

@@ -80,14 +80,6 @@ def test_the_middle_of_cycles_that_differ_and_their_range(tmp_path: Path):
     assert signals.ranges["syncs"] == (0, 1)
 
 
-def test_programs_are_equal_whatever_their_kernels_take(tmp_path: Path):
-    equal = [
-        path_signals(write_run(tmp_path / f"{cycles}.json", [item] * cycles)) for cycles in (5, 9)
-    ]
-    other = path_signals(write_run(tmp_path / "other.json", [blocking_copy] * 5))
-    assert equal[0].program == equal[1].program != other.program
-
-
 def test_peak_memory_is_that_of_the_device_and_kept_in_baselines(tmp_path: Path):
     on_host = memory(50, 9000, address=2, device=-1, total=9000)
     on_host["args"]["Device Type"] = 0

@@ -19,7 +19,6 @@ from programs import (
     NORM,
     POOLING,
     batch,
-    read_roles,
     role,
     without,
 )
@@ -291,23 +290,6 @@ def test_any_two_runs_get_a_verdict_that_holds_the_other_way_round(left, right, 
     assert (regrouped is None) == (with_equal_work(*sides[::-1], back) is None)
     if regrouped is not None:
         assert all(side.behaviour.height for side in regrouped)
-
-
-def test_published_cases(shared_root):
-    cases = shared_root / "data" / "latencyprism" / "SGLang"
-    for case in ("gpu_instability", "gpu_memory_squeeze_out_NVLink"):
-        for base, other in read_roles(cases / case):
-            workload = check_workload(base, other)
-            assert workload.comparable, case
-            assert workload.work_ratio == 1.0
-    ((base, other),) = read_roles(cases / "cpu_frequency_reduction")
-    workload = check_workload(base, other)
-    assert not workload.comparable
-    assert workload.work_ratio == 64.0
-    assert "Scheduler.run_batch" in reason_text(workload)
-    assert "about 631 ms in normal and 2.46 s in abnormal, 3.9 times as long" in reason_text(
-        workload
-    )
 
 
 def test_two_ratios_with_as_much_behind_them_are_none():

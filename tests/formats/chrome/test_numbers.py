@@ -50,7 +50,7 @@ def test_any_number_anywhere_is_read_or_counted(tmp_path_factory, place, number)
     ("key", "code"),
     [("correlation", "out_of_range"), ("pid", "out_of_range"), ("ts", "missing_ts")],
 )
-@pytest.mark.parametrize("number", ["1e999", "-3846802344542.1e999542", f"{'7' * 500}.5"])
+@pytest.mark.parametrize("number", ["-3846802344542.1e999542", f"{'7' * 500}.5"])
 def test_one_number_out_of_range_is_counted_and_the_rest_is_read(read, key, code, number):
     broken = re.sub(rf'"{key}": [\d.]+', f'"{key}": {number}', DOCUMENT, count=1)
     trace, intact_trace = read(broken.encode()), read(DOCUMENT.encode())

@@ -69,12 +69,6 @@ def test_a_short_history_gives_the_same_totals(tmp_path: Path):
     assert live["bytes"].sum() == made.allocated
 
 
-@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
-def test_protocols_say_the_same(tmp_path: Path, trained: Path, protocol: int):
-    file = write_snapshot(tmp_path / "a.pickle", train(5).snapshot(), protocol)
-    assert read_trace(file).memory_blocks.equals(read_trace(trained).memory_blocks)
-
-
 def test_chunks_say_the_same(trained: Path, monkeypatch: pytest.MonkeyPatch):
     whole = read_trace(trained).memory_blocks
     monkeypatch.setattr(plain_pickle, "CHUNK_BYTES", 3000)
@@ -143,7 +137,7 @@ def test_snapshots_are_told_by_content():
 def test_mutants_say_what_is_wrong(tmp_path: Path):
     clean = pickle.dumps(train(3).snapshot())
     whole = read_trace(write_snapshot(tmp_path / "a.pickle", train(3).snapshot()))
-    for seed in range(int(os.environ.get("TIMESINK_MUTANTS", "40"))):
+    for seed in range(int(os.environ.get("TIMESINK_MUTANTS", "20"))):
         rng = random.Random(seed)  # noqa: S311 - the same in every run
         content = bytearray(clean)
         for _ in range(rng.choice((1, 2, 10))):

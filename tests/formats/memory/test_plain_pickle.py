@@ -163,7 +163,7 @@ def test_deep_values_do_not_exhaust_the_stack(tmp_path: Path):
 
 def test_mutants_are_read_or_refused(tmp_path: Path):
     clean = pickle.dumps(train(3).snapshot())
-    for seed in range(int(os.environ.get("TIMESINK_MUTANTS", "60"))):
+    for seed in range(int(os.environ.get("TIMESINK_MUTANTS", "30"))):
         rng = random.Random(seed)  # noqa: S311 - the same in every run
         content = bytearray(clean)
         for _ in range(rng.choice((1, 3, 20))):

@@ -11,11 +11,12 @@ import pytest
 
 from damaged_files import damage, read_or_refused
 from perfetto_files import EPOCH, NEEDS, TraceFile, sdk_trace, torch_slices, torch_stages
+from thinning import IS_SEARCH
 from timesink.formats.perfetto.slices import pair_slices
 from timesink.formats.source_file import read_trace
 from timesink.model.trace import Trace
 
-MUTANTS = 12
+MUTANTS = 100 if IS_SEARCH else 5
 
 
 def read(tmp_path: Path, content: bytes, name: str = "trace.pftrace") -> Trace:

@@ -27,24 +27,6 @@ def softmax(us: float = 80) -> Call:
 
 
 class TestAttention:
-    @pytest.mark.parametrize(
-        ("name", "many", "scores"),
-        [
-            (
-                "h200/traces/gpt_infer",
-                "24 attentions a step without a fused kernel",
-                "(4 x 16 x 512 x 512)",
-            ),
-            ("h200/traces/bert_train", "12 attentions a step", "(16 x 12 x 512 x 512)"),
-        ],
-    )
-    def test_real_scores_in_memory(self, shared_root: Path, name: str, many: str, scores: str):
-        finding = findings_by_rule(shared_root / "data" / name)["attention-not-fused"]
-        assert many in finding.sentence
-        assert scores in finding.sentence
-        assert ("with the backward pass" in finding.sentence) == ("train" in name)
-        assert "scaled_dot_product_attention" in finding.advice
-
     def test_scores_are_what_is_saved(self):
         mask = Call("aten::add", [SCORES, [1, 1024, 1024]], 80, "add_kernel")
         (finding,) = run(*attention(mask, softmax()))

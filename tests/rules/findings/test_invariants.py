@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cases import DATA_LOADER, K, O, R, read
+from thinning import every_nth
 from timelines import RECORDINGS, patient, recording, trace_of
 from timesink.analyses.device_idle import idle_causes
 from timesink.analyses.steps import average_step
@@ -20,6 +21,7 @@ from timesink.rules.steps import complete_steps
 from timesink.rules.thresholds import DeviceWorkLimits
 
 IDLE_RULES = ("low-utilisation-", "tiny-kernels", "many-waits", "large-gaps", "data-loading")
+SOME_RECORDINGS = every_nth(reversed(RECORDINGS[:-1]), 3)
 NOT_IDLE = "low-utilisation-copy-bound"
 SCALE = 100_000
 """Small numbers find more cases; times are these numbers of 0.1 ms."""
@@ -108,7 +110,7 @@ def test_shares_and_gains_of_random_runs(trace: Trace):
         check(trace)
 
 
-@pytest.mark.parametrize("name", RECORDINGS)
+@pytest.mark.parametrize("name", SOME_RECORDINGS)
 def test_shares_and_gains_of_real_runs(shared_root: Path, name: str):
     check(recording(shared_root, name))
 

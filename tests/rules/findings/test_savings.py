@@ -9,7 +9,6 @@ import pytest
 import timesink
 from cases import DATA_LOADER, MAIN, STEP, K, O, R, host_event, read
 from timesink.analyses.replay.own_clock import own_timeline
-from timesink.analyses.steps import average_step
 from timesink.model.findings import Finding
 from timesink.model.trace import Trace
 from timesink.rules.efficiency import proven_findings
@@ -65,16 +64,6 @@ class TestAlone:
 
 
 class TestTogether:
-    def test_they_are_never_more_than_a_step(self, shared_root: Path):
-        for name in ("llama_decode", "resnet50_train"):
-            trace = own_timeline(timesink.open(shared_root / "data/h200/traces" / name))
-            step_ns = average_step(trace)["total_ns"]
-            findings = proven_findings(trace)
-            assert all(
-                finding.cost_ns <= step_ns and finding.together_ns <= step_ns
-                for finding in findings
-            )
-
     def test_each_adds_to_those_above(self, shared_root: Path):
         trace = own_timeline(timesink.open(shared_root / "data/h200/traces/resnet50_train"))
         savings_ns = [finding.together_ns for finding in proven_findings(trace) if finding.cost_ns]

@@ -90,19 +90,6 @@ def test_other_workloads_are_counted_and_never_alarm(model):
     assert (judged.expected.outside.sum(), judged.alarm.sum()) == (120, 0)
 
 
-def test_cycles_that_did_nothing_are_told_apart():
-    rows = cycle_rows(12)
-    empty = pl.int_range(pl.len()) % 200 == 7
-    rows = rows.with_columns(
-        duration_us=pl.when(empty).then(250.0).otherwise(pl.col("duration_us"))
-    )
-    model = learn_model(rows, boosting=False)
-    assert model.empty == 4
-    judged = judge_rows(model, rows)
-    assert judged.expected.empty.sum() == 4
-    assert judged.accuracy.mape_pct < 3
-
-
 def test_nothing_later_and_no_duration_is_a_feature():
     rows = cycle_rows(2)
     workload = workload_of(rows)

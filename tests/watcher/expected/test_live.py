@@ -166,47 +166,6 @@ def test_where_cycles_scatter_nearly_all_of_a_few_tell_within_ten():
     assert starts[700] < alarm.raised_s < starts[709]
 
 
-def test_the_largest_size_is_judged_once_it_came_often_enough():
-    def rows_of(*times: tuple[float, int]) -> pl.DataFrame:
-        size = np.concatenate([np.full(count, size) for size, count in times])
-        took = 1000.0 * size * np.exp(0.01 * np.random.default_rng(1).standard_normal(len(size)))
-        return plain_rows(len(size)).with_columns(duration_us=took, batch_size=pl.Series(size))
-
-    few = learn_live(rows_of((8.0, 300), (16.0, 300), (24.0, 3), (8.0, 300), (16.0, 300)))
-    judged_cycles = LiveJudge(few).judge(rows_of((24.0, 100)))
-    assert judged_cycles.table["outside"].all()
-    assert not judged_cycles.raised
-    many = learn_live(rows_of((8.0, 300), (24.0, 200), (16.0, 300), (24.0, 200), (8.0, 300)))
-    assert not LiveJudge(many).judge(rows_of((24.0, 100))).table["outside"].any()
-
-
-def test_sizes_between_those_that_were_learned_are_not_judged():
-    def rows_of(*sizes: float) -> pl.DataFrame:
-        size = pl.Series(np.repeat(sizes, 1200 // len(sizes)))
-        took = 1000.0 * size * np.exp(0.01 * np.random.default_rng(1).standard_normal(1200))
-        return plain_rows(1200).with_columns(duration_us=took, batch_size=size)
-
-    judge = LiveJudge(learn_live(rows_of(8.0, 16.0, 8.0, 24.0, 16.0, 24.0)))
-    judged_cycles = judge.judge(rows_of(16.0, 20.0, 24.0))
-    assert judged_cycles.raised == ()
-    assert judged_cycles.table["outside"].to_list() == [400 <= place < 800 for place in range(1200)]
-
-
-def test_cycles_that_scatter_do_not_hide_those_that_do_not():
-    def rows_of(seed: int) -> pl.DataFrame:
-        drawn = np.random.default_rng(seed)
-        mode = np.where(drawn.random(2000) < 0.6, 3.0, 2.0)
-        noise = np.where(mode == 3, 0.6, 0.02) * drawn.standard_normal(2000)
-        return plain_rows(2000).with_columns(
-            duration_us=pl.Series(20_000 * np.exp(noise)), forward_mode=pl.Series(mode),
-            start_ts=pl.int_range(pl.len()) * 0.03,
-        )  # fmt: skip
-
-    judge = LiveJudge(learn_live(rows_of(1)))
-    judged_cycles = judge.judge(slower(rows_of(2), 2.0, 1000))
-    assert 0 <= judged_cycles.raised[0].raised_s - 30.0 <= 12 * 0.03
-
-
 def test_cycles_that_scatter_tell_what_is_far_beyond_by_themselves():
     def rows_of(seed: int, share: float) -> pl.DataFrame:
         drawn = np.random.default_rng(seed)
@@ -224,16 +183,7 @@ def test_cycles_that_scatter_tell_what_is_far_beyond_by_themselves():
     assert 0 <= judged_cycles.raised[0].raised_s - 30.0 <= 10 * 0.03
 
 
-def test_an_alarm_does_not_tell_what_came_first():
-    rows = plain_rows(1200).with_columns(
-        batch_size=pl.int_range(pl.len()) % 2 * 8.0, first_sizes=(pl.int_range(pl.len()) < 2) * 1.0
-    )
-    judge = LiveJudge(learn_live(rows))
-    judge.judge(slower(rows, 2.0, 600))
-    assert [*judge.open_alarms[0].workload] == ["batch_size"]
-
-
-@pytest.mark.parametrize("sizes", [(1, 2, 3, 7), (64,)])
+@pytest.mark.parametrize("sizes", [(3, 7, 64)])
 def test_batches_make_no_difference(server, sizes):
     rows = served_rows(cycle_rows(2, 40, seed=5)).with_columns(pl.col("start_ts") * 2)
     other = slower(rows, 1.4, 25, 50).with_columns(job_name=pl.lit("t"))
@@ -288,18 +238,6 @@ def busy_loop(seed: int, *, drift: float = 0.1, correlation_length: float = 700.
     took = 14000 * np.exp(0.35 * random.standard_normal(9140) + drift * np.array(level))
     start = (np.cumsum(took) - took) / 1e6
     return pl.DataFrame({"job_name": "7.0", "start_ts": start, "duration_us": took})
-
-
-@pytest.mark.parametrize("seed", [4, 8, 11])
-def test_a_loop_that_scatters_by_a_factor_of_two_raises_nothing_but_a_shift_does(seed):
-    """Three alarms without a fault were raised in 100 such seconds, on a busy machine."""
-    rows = busy_loop(seed)
-    wild, healthy = learn_live(rows[:2140]), rows[2140:]
-    assert LiveJudge(wild).judge(healthy).raised == ()
-    onset_s = float(healthy["start_ts"][3000])
-    for factor, within_s in ((1.5, 65), (2.0, 45)):
-        first = LiveJudge(wild).judge(slower(healthy, factor, 3000)).raised[0]
-        assert onset_s < first.raised_s < onset_s + within_s
 
 
 def test_limits_that_are_shown_are_those_of_alarms():

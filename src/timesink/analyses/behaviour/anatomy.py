@@ -230,7 +230,7 @@ def _device_time(trace: Trace, rows: NDArray[np.intp], families: columns.Texts) 
     spans = columns.event_ranges(device, rows)
     computing = np.flatnonzero(classes == _COMPUTING_CLASS)
     source, apart = intervals.resolve_overlaps(spans[computing])
-    numbers = device["device"].gather(rows).drop_nulls().unique()
+    numbers = device["device"][rows].unique().drop_nulls()
     return DeviceTime(
         computing=apart,
         family=families.codes[rows[computing[source]]],
@@ -254,7 +254,8 @@ def launch_rows(
     place = windows.holding(columns.device_columns(trace)["ts_ns"].to_numpy()[rows])
     rows, place = rows[place != OUTSIDE], place[place != OUTSIDE]
     functions = functions_of(columns.device_names(trace))
-    events = trace.lazy("device").select("grid_x", "grid_y", "grid_z", "bytes").collect()[rows]
+    columns_of = ("grid_x", "grid_y", "grid_z", "bytes")
+    events = trace.lazy("device").select(columns_of).collect(engine="in-memory")[rows]
     table = events.select(
         pl.Series("cycle", cycle[place]),
         pl.Series("code", functions.codes[rows]),
@@ -264,8 +265,8 @@ def launch_rows(
     summed = table.group_by("cycle", "code").agg(
         pl.len().cast(pl.Int64).alias("calls"), pl.col("blocks", "bytes").sum()
     )
-    names = pl.Series(functions.texts, dtype=pl.String).gather(summed["code"])
-    return summed.with_columns(names.alias("function")).select(*LAUNCHES).sort("cycle", "function")
+    names = pl.Series("function", functions.texts, dtype=pl.String)[summed["code"].to_numpy()]
+    return summed.hstack([names])[[*LAUNCHES]].sort("cycle", "function")
 
 
 Rows = NDArray[np.intp]
@@ -458,16 +459,15 @@ def part_rows(
     return pl.DataFrame(
         {
             "cycle": cycle[np.concatenate([window, other])],
-            "part": pl.Series(PARTS, dtype=PART_TIMES["part"]).gather(
+            "part": pl.Series(PARTS, dtype=PART_TIMES["part"])[
                 np.concatenate([np.full(len(window), _COMPUTING), places[part]])
-            ),
-            "family": pl.Series([*device.families, None], dtype=pl.String).gather(
+            ],
+            "family": pl.Series([*device.families, None], dtype=pl.String)[
                 np.concatenate([family, np.full(len(other), no_family)])
-            ),
-            "dur_ns": np.concatenate([sums[window, family], times[part, other]]),
-        },
-        schema_overrides=PART_TIMES,
-    ).cast(pl.Schema(PART_TIMES))
+            ],
+            "dur_ns": np.concatenate([sums[window, family], times[part, other]]).astype(np.float64),
+        }
+    )
 
 
 def _with_run_queue(

@@ -27,6 +27,7 @@ from timesink.analyses.columns import (
     host_columns,
     host_lanes,
     host_names,
+    host_processes,
     start_and_end,
 )
 from timesink.analyses.cycles.spans import Cycles, host_spans
@@ -109,15 +110,15 @@ def step_windows_by_process(cycles: Cycles) -> dict[str, Windows]:
 
 
 def _by_process(table: pl.DataFrame) -> dict[str, Windows]:
-    numbered = table.with_row_index("row").sort("start_ns", maintain_order=True)
-    return {
-        pid or "": Windows(
-            row=part["row"].cast(pl.Int64).to_numpy(),
-            start=part["start_ns"].to_numpy(),
-            end=part["end_ns"].to_numpy(),
-        )
-        for (pid,), part in numbered.group_by("pid", maintain_order=True)
-    }
+    process, pids = encode(table["pid"])
+    start, end = table["start_ns"].to_numpy(), table["end_ns"].to_numpy()
+    order = np.argsort(start, kind="stable")
+    rows_of = {pid or "": order[process[order] == code] for code, pid in enumerate(pids)}
+    # The process whose first cycle starts first comes first.
+    places = np.empty(len(order), dtype=np.int64)
+    places[order] = np.arange(len(order))
+    by_start = sorted(rows_of.items(), key=lambda item: int(places[item[1][0]]))
+    return {pid: Windows(rows, start[rows], end[rows]) for pid, rows in by_start}
 
 
 HOST_NUMBER = -1
@@ -187,7 +188,8 @@ def device_work(trace: Trace, cycles: Cycles) -> CycleWork:
     linked = (link_launches(trace).call_row[counted] >= 0) & by_launch
     _, row = cycle_of_device(trace, cycles, counted)
     functions = functions_of(device_names(trace))
-    numbers = device["device"].cast(pl.Int64).fill_null(NO_NUMBER).to_numpy()
+    number = device["device"].cast(pl.Int64)
+    numbers = (number.fill_null(NO_NUMBER) if number.null_count() else number).to_numpy()
     every = Calls(
         row=row,
         function=functions.codes[counted],
@@ -243,11 +245,11 @@ def process_of_device(
     ]
     linked = np.flatnonzero(launch >= 0)
     if len(linked):
-        pid, texts = encode(host_columns(trace)["pid"])
-        of_launch = np.array([place_of_pid.get(text or "", OUTSIDE) for text in texts])
-        by_launch = of_launch[pid[launch[linked]]]
+        callers = host_processes(trace)
+        of_launch = np.array([place_of_pid.get(text, OUTSIDE) for text in callers.texts])
+        by_launch = of_launch[callers.codes[launch[linked]]]
         # Where launching processes have cycles of their own, work of another is not theirs.
-        launchers = set(texts) & set(place_of_pid)
+        launchers = set(callers.texts) & set(place_of_pid)
         certain = (by_launch != OUTSIDE) | bool(launchers)
         places[linked] = np.where(certain, by_launch, places[linked])
     return places.astype(np.int64)
@@ -294,14 +296,14 @@ def host_work(
 def process_of_host(trace: Trace, processes: Sequence[str]) -> tuple[Ints, tuple[str, ...]]:
     """Place of each host event's process, and the processes that have no cycles."""
     place_of_pid = {pid: number for number, pid in enumerate(processes)}
-    codes, texts = encode(host_columns(trace)["pid"])
-    counted = np.unique(codes[host_classes(trace) != NOT_COUNTED]).tolist()
-    working = [texts[code] or "" for code in counted]
+    recorded = host_processes(trace)
+    counted = np.bincount(recorded.codes[host_classes(trace) != NOT_COUNTED])
+    working = [recorded.texts[code] for code in np.flatnonzero(counted).tolist()]
     # Cycles of a kernel sequence belong to a device; the only process there is drives it.
     drives = len(processes) == 1 and len(working) == 1 and working[0] not in place_of_pid
-    table = [0 if drives else place_of_pid.get(text or "", OUTSIDE) for text in texts]
+    table = [0 if drives else place_of_pid.get(text, OUTSIDE) for text in recorded.texts]
     absent = () if drives else tuple(sorted(pid for pid in working if pid not in place_of_pid))
-    return np.array(table or [OUTSIDE], dtype=np.int64)[codes], absent
+    return np.array(table or [OUTSIDE], dtype=np.int64)[recorded.codes], absent
 
 
 def _pieces(

@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from timesink.analyses.behaviour.calls import HOST_NUMBER, NO_NUMBER, Windows
+from timesink.analyses.columns import memoize_per_trace
 from timesink.analyses.names import device_word
 from timesink.model.arrays import prefix_sums
 from timesink.model.intervals import Flags, Floats, Ints
@@ -272,6 +273,15 @@ class CounterBook(msgspec.Struct, frozen=True, eq=False):
 
 def counter_book(trace: Trace, processes: Collection[str], devices: Collection[int]) -> CounterBook:
     """The counters of a trace, sorted by time; samples taken at the same time are one."""
+    if not trace.holds("counters"):
+        return CounterBook({}, {})
+    return _counter_book(trace, tuple(processes), tuple(devices))
+
+
+@memoize_per_trace
+def _counter_book(
+    trace: Trace, processes: tuple[str, ...], devices: tuple[int, ...]
+) -> CounterBook:
     samples = (
         trace.lazy("counters")
         .select("ts_ns", "counter", "device", "value")
@@ -437,6 +447,8 @@ def level_rows(
 
     `of_devices` are the counters of each device, as `series_by_device` finds them.
     """
+    if not book.counters:
+        return pl.DataFrame(schema=LEVELS)
     length = windows.end - windows.start
     spans = Spans(np.arange(len(length)), windows.start, windows.end, length, groups=len(length))
     middle = windows.start + length // 2
@@ -469,10 +481,7 @@ def _level_table(
     return pl.DataFrame(
         {
             "cycle": cycle[np.concatenate(groups)],
-            **{
-                name: pl.Series(column, dtype=pl.String).gather(row)
-                for name, column in texts.items()
-            },
+            **{name: pl.Series(column, dtype=pl.String)[row] for name, column in texts.items()},
             "value": np.concatenate([np.zeros(0), *(value for *_, value in entries)]),
         },
         schema=LEVELS,
@@ -510,6 +519,8 @@ def series_by_device(
 def run_queue_share(levels_of: pl.DataFrame, cycle: Ints) -> Floats:
     """Share of each cycle in which the process waited for a processor; 0 where unknown."""
     share = np.zeros(len(cycle))
+    if levels_of.is_empty():
+        return share
     queue_rows = levels_of.filter(
         pl.col("device") == HOST_DEVICE, pl.col("metric").str.contains(RUN_QUEUE.pattern)
     )

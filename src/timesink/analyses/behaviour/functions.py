@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from timesink.analyses.behaviour.classes import FUNCTION_CLASSES
 from timesink.analyses.columns import (
     Texts,
-    device_columns,
+    device_kinds,
+    encode,
     host_columns,
     host_names,
     memoize_per_trace,
@@ -112,14 +113,16 @@ def _place(function_class: str | None) -> int:
 @memoize_per_trace
 def device_classes(trace: Trace) -> NDArray[np.int8]:
     """Class of every row of `trace.device`, as a place in `FUNCTION_CLASSES`."""
-    kind = device_columns(trace)["kind"]
-    classes = np.full(len(kind), NOT_COUNTED, dtype=np.int8)
-    classes[kind.is_in(BUSY_KINDS).to_numpy()] = _place("gpu_compute")
-    classes[kind.is_in(["memcpy", "memset"]).to_numpy()] = _place(_OTHER_COPIES)
-    direction = trace.lazy("device").select("copy_direction").collect().to_series()
-    for name, function_class in _COPY_CLASSES.items():
-        copies = (kind == "memcpy") & (direction == name).fill_null(value=False)
-        classes[copies.to_numpy()] = _place(function_class)
+    kinds = device_kinds(trace)
+    classes = np.full(len(kinds.codes), NOT_COUNTED, dtype=np.int8)
+    classes[kinds.among(*BUSY_KINDS)] = _place("gpu_compute")
+    classes[kinds.among("memcpy", "memset")] = _place(_OTHER_COPIES)
+    copies = kinds.rows("memcpy".__eq__)
+    if len(copies):
+        direction = trace.lazy("device").select("copy_direction").collect(engine="in-memory")
+        codes, texts = encode(direction.to_series()[copies])
+        of_copy = [_place(_COPY_CLASSES.get(text or "", _OTHER_COPIES)) for text in texts]
+        classes[copies] = np.array(of_copy)[codes]
     classes[is_communication(trace)] = _place("gpu_comm")
     return classes
 

@@ -54,7 +54,7 @@ from timesink.analyses.modules import find_modules, is_module_call, link_backwar
 from timesink.analyses.names import without_address
 from timesink.analyses.operators import node_times
 from timesink.model import intervals
-from timesink.model.arrays import run_places, run_starts
+from timesink.model.arrays import run_places, run_starts, wide
 from timesink.model.intervals import Flags, Ints
 from timesink.model.nested_calls import Nodes, enclosing_calls, pre_order
 from timesink.model.trace import Trace
@@ -144,23 +144,29 @@ def _rows(
     row, start, end = row[chosen], start[chosen], end[chosen]
     inside, after, before = inside[chosen], after[chosen], before[chosen]
     many = len(names)
-    sort = (inside * many + after) * many + before
+    sort = (wide(inside) * many + after) * many + before
     worth = np.flatnonzero(np.isin(sort, np.unique(sort[end - start >= least])))
     order = worth[np.lexsort((start[worth], sort[worth], row[worth]))]
-    table = pl.DataFrame(
+    turn = _turns(row[order], sort[order])
+    place = np.unique(sort[order] * (int(turn.max(initial=0)) + 1) + turn, return_inverse=True)[1]
+    longest = np.zeros(len(order), dtype=np.int64)
+    np.maximum.at(longest, place, (end - start)[order])
+    kept = longest[place] >= least
+    order, turn = order[kept], turn[kept]
+    by_cycle = np.lexsort((start[order], cycle[row[order]]))
+    order, turn = order[by_cycle], turn[by_cycle]
+    return pl.DataFrame(
         {
             "cycle": cycle[row[order]],
-            "inside": names.gather(inside[order]),
-            "after": names.gather(after[order]),
-            "before": names.gather(before[order]),
-            "occurrence": _turns(row[order], sort[order]),
+            "inside": names[inside[order]],
+            "after": names[after[order]],
+            "before": names[before[order]],
+            "occurrence": turn,
             "ts_ns": start[order],
             "dur_ns": (end - start)[order],
         },
         schema=PLACE_TIMES,
     )
-    key = ["inside", "after", "before", "occurrence"]
-    return table.filter(pl.col("dur_ns").max().over(key) >= least).sort("cycle", "ts_ns")
 
 
 def _turns(row: Ints, sort: Ints) -> Ints:
@@ -328,15 +334,15 @@ def anatomies(trace: Trace, cycles: Cycles) -> dict[str, Anatomy]:
         used = device[pid].devices
         of_devices = list(series_by_device(book, devices, pid, used))
         levels = level_rows(book, of_devices, window, cycle)
-        parts = [pl.DataFrame(schema=PART_TIMES)]
+        parts = []
         for crew in mine[pid]:
             numbers_of = cycle[crew.windows.row]
             queued, host = run_queue_share(levels, numbers_of), host_ranges(trace, crew, marks)
             parts.append(part_rows(crew, device[pid], host, queued, numbers_of))
         places = [place_rows(trace, crew, marks, cycle) for crew in mine[pid]]
         by_process[pid] = Anatomy(
-            parts=pl.concat(parts).sort("cycle", "part", "family"),
-            places=pl.concat([pl.DataFrame(schema=PLACE_TIMES), *places]).sort("cycle", "ts_ns"),
+            parts=_joined(parts, PART_TIMES).sort("cycle", "part", "family"),
+            places=_joined(places, PLACE_TIMES).sort("cycle", "ts_ns"),
             levels=levels,
             hardware={
                 devices.label(pid, device_id): device_names[device_id]
@@ -351,6 +357,12 @@ def anatomies(trace: Trace, cycles: Cycles) -> dict[str, Anatomy]:
             on_device=cycles.on_device,
         )
     return with_calls(trace, by_process)
+
+
+def _joined(tables: Sequence[pl.DataFrame], schema: Mapping[str, pl.DataType]) -> pl.DataFrame:
+    if len(tables) == 1:
+        return tables[0]
+    return pl.concat([pl.DataFrame(schema=schema), *tables])
 
 
 def _plain_levels(

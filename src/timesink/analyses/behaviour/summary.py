@@ -7,9 +7,7 @@ from collections.abc import Sequence
 import msgspec
 import polars as pl
 
-from timesink.analyses.columns import (
-    encode,
-)
+from timesink.analyses.columns import encode, memoize_per_table
 from timesink.model.schema import BEHAVIOUR, HOST_DEVICE
 from timesink.model.trace import Trace
 
@@ -65,12 +63,18 @@ def distinct_texts(column: pl.Series) -> tuple[str, ...]:
 _ROW_KEY = ("function", "function_class", "device")
 
 
+@memoize_per_table
 def plain_texts(table: pl.DataFrame) -> pl.DataFrame:
     """The table with ordinary texts, which may be joined, searched and mixed with others."""
     encoded = [name for name, dtype in table.schema.items() if isinstance(dtype, pl.Categorical)]
-    return table.with_columns(table[name].cast(pl.String) for name in encoded) if encoded else table
+    if not encoded:
+        return table
+    return pl.DataFrame(
+        [column.cast(pl.String) if column.name in encoded else column for column in table]
+    )
 
 
+@memoize_per_table
 def once_per_cycle(table: pl.DataFrame, within: Sequence[str] = ()) -> pl.DataFrame:
     """One row per cycle, function, class and device: a function has one for each of its metrics.
 
@@ -92,7 +96,7 @@ def function_summary(table: pl.DataFrame) -> pl.DataFrame:
     """
     plain = plain_texts(table)
     numbers = plain.unique(list(_CYCLE)).group_by("host", "pid").agg(all_cycles=pl.len())
-    once = once_per_cycle(plain, ["host", "pid"])
+    once = once_per_cycle(plain, ("host", "pid"))
     ran = once.filter(pl.sum_horizontal("calls", "dur_ns") > 0)
     sums = ran.group_by(_FUNCTION).agg(
         pl.col("beta_pct").mean(),

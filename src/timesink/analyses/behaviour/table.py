@@ -198,7 +198,9 @@ def behaviour_table(trace: Trace, cycles: Cycles, classes: Classes | None = None
     # A number per cycle for its process, and what each number stands for.
     process_of_row, pids = encode(cycles.table["pid"])
     processes = [pid or "" for pid in pids]
-    together = same_behaviour(calls, groups, group_of, process_of_row, unread)
+    together = (
+        same_behaviour(calls, groups, group_of, process_of_row, unread) if book.counters else ()
+    )
     for (process, function_class, number), mine, spans in together:
         places = devices.places(processes[process], number)
         candidates = (book.find(counter, places) for counter in wanted[function_class])
@@ -264,9 +266,7 @@ def _counter_rows(
             "unit": _texts([book.units[counter_name] for counter_name in counters], place),
             "mu": np.concatenate([*(reading.mean for reading in counter_levels), nothing]),
             "sigma": np.concatenate([*(reading.spread for reading in counter_levels), nothing]),
-            "interpolated": pl.Series(INTERPOLATED, dtype=pl.Enum(INTERPOLATED)).gather(
-                interpolated
-            ),
+            "interpolated": pl.Series(INTERPOLATED, dtype=pl.Enum(INTERPOLATED))[interpolated],
         },
         nan_to_null=True,
     )
@@ -275,43 +275,46 @@ def _counter_rows(
 
 def _with_cycles(frame: pl.DataFrame, cycles: Cycles) -> pl.DataFrame:
     """Rows with the columns of their cycle, in order; cycles without work get a row."""
-    table = cycles.table.with_row_index("row").with_columns(pl.col("row").cast(pl.Int64))
+    table = cycles.table
     length = pl.col("cycle_dur_ns")
     share = pl.when(length > 0).then(100 * pl.col("dur_ns") / length).otherwise(0.0)
     # Process and machine of each cycle.
-    filled = table["pid"].fill_null("")
-    split = {text: host_and_pid(text) for text in filled.unique()}
-    host, process = (
-        filled.replace_strict(
-            {text: both[n] for text, both in split.items()}, return_dtype=pl.String
-        )
-        for n in (0, 1)
+    code, pids = encode(table["pid"])
+    split = [host_and_pid(pid or "") for pid in pids]
+    host, process = (pl.Series([both[n] for both in split], dtype=pl.String)[code] for n in (0, 1))
+    every = pl.DataFrame(
+        {
+            "row": np.arange(table.height),
+            "cycle": table["cycle"],
+            "cycle_type": table["type"],
+            "pid": process,
+            "host": host,
+            "anchor": table["name"].cast(pl.String),
+            "cycle_ts_ns": table["start_ns"],
+            "cycle_dur_ns": table["end_ns"] - table["start_ns"],
+        }
     )
-    both = table.select(
-        "row",
-        "cycle",
-        pl.col("type").alias("cycle_type"),
-        *(process.alias("pid"), host.alias("host")),
-        pl.col("name").cast(pl.String).alias("anchor"),
-        pl.col("start_ns").alias("cycle_ts_ns"),
-        (pl.col("end_ns") - pl.col("start_ns")).alias("cycle_dur_ns"),
-    ).join(frame, on="row", how="left")
-    complete = both.with_columns(
-        pl.col("function", "short_name").fill_null(NOTHING_RECORDED),
-        pl.col("device").fill_null(HOST_DEVICE),
-        pl.col("function_class").fill_null("cpu_other"),
-        pl.col("dur_ns", "calls").fill_null(0),
-        pl.col("interpolated").fill_null(INTERPOLATED[NONE]),
-    ).with_columns(share.alias("beta_pct"))
+    complete = every.join(frame, on="row", how="left")
+    if complete["function"].null_count():
+        complete = complete.with_columns(
+            pl.col("function", "short_name").fill_null(NOTHING_RECORDED),
+            pl.col("device").fill_null(HOST_DEVICE),
+            pl.col("function_class").fill_null("cpu_other"),
+            pl.col("dur_ns", "calls").fill_null(0),
+            pl.col("interpolated").fill_null(INTERPOLATED[NONE]),
+        )
+    complete = complete.with_columns(share.alias("beta_pct"))
     keys = ("cycle", "host", "pid", "beta_pct", "function", "device", "metric")
     ordered = complete.sort(
         "cycle", "host", pl.col("pid").cast(pl.Int64, strict=False), *keys[2:],
         descending=[False, False, False, False, True, False, False, False],
     )  # fmt: skip
-    return ordered.select(pl.col(name).cast(dtype) for name, dtype in BEHAVIOUR.schema.items())
+    return pl.DataFrame(
+        {name: ordered[name].cast(dtype) for name, dtype in BEHAVIOUR.schema.items()}
+    )
 
 
 def _texts(texts: Sequence[str | None], place: NDArray[np.integer[Any]]) -> pl.Series:
     """A text per place; none for places below zero."""
     every = pl.Series([*texts, None], dtype=pl.String).cast(pl.Categorical)
-    return every.gather(np.where(place < 0, len(texts), place))
+    return every[np.where(place < 0, len(texts), place)]

@@ -11,14 +11,16 @@ import polars as pl
 from msgspec.structs import replace
 
 from timesink.analyses.columns import (
-    Texts,
     device_columns,
+    device_kinds,
     encode,
     host_columns,
+    host_kinds,
     host_names,
+    host_processes,
     memoize_per_trace,
 )
-from timesink.analyses.cycles.kernel_sequence import launching_process
+from timesink.analyses.cycles.kernel_sequence import launching_process, launching_processes
 from timesink.analyses.cycles.marks import (
     family_name,
     is_batch_name,
@@ -29,10 +31,11 @@ from timesink.analyses.cycles.marks import (
 from timesink.analyses.cycles.python_calls import LONGER, SELDOM, anchored_cycles, python_calls
 from timesink.analyses.cycles.spans import SCHEMA as CYCLE_SCHEMA
 from timesink.analyses.cycles.spans import Cycles, Timed, best_first, host_spans, spans_of
+from timesink.analyses.links import launching_calls
 from timesink.analyses.steps import bounds_of, find_steps, step_names, until_device_work
 from timesink.analyses.thresholds import AnnotationsLimits, SpansLimits
 from timesink.model import units
-from timesink.model.intervals import Ints, union_starts
+from timesink.model.intervals import Flags, Ints, union_starts
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
 from timesink.model.vendors import COLLECTIVE_CALLS, every
@@ -67,6 +70,19 @@ def _events(trace: Trace, chosen: pl.Expr, *, on_device: bool) -> pl.DataFrame:
     )
 
 
+@memoize_per_trace
+def _annotations(trace: Trace, *, on_device: bool) -> pl.DataFrame:
+    """Annotations that take time, as `_events` has them."""
+    kinds = device_kinds(trace) if on_device else host_kinds(trace)
+    if not kinds.among("annotation").any():
+        return pl.DataFrame(schema=_EVENTS)
+    return _events(trace, _ANNOTATION, on_device=on_device)
+
+
+_EVENTS: dict[str, pl.DataType] = {
+    **dict.fromkeys(("pid", "tid", "name"), pl.String()),
+    **dict.fromkeys(("start_ns", "end_ns"), pl.Int64()),
+}
 _NO_WORK = ("annotation", "trace", "instant", "overhead")
 
 
@@ -81,17 +97,17 @@ def work_in(
     starts = _work_starts(trace, on_device=on_device)
     events = np.zeros(spans.height, dtype=np.int64)
     total = 0
-    rows = spans.with_row_index("row")
-    for (pid,), part in rows.partition_by("pid", as_dict=True).items():
+    process, pids = encode(spans["pid"])
+    begin, end = spans["start_ns"].to_numpy(), spans["end_ns"].to_numpy()
+    for number, pid in enumerate(pids):
         times = starts.get(str(pid))
         if times is None:
             continue
         total += len(times)
-        low = np.searchsorted(times, part["start_ns"].to_numpy())
-        high = np.searchsorted(times, part["end_ns"].to_numpy())
-        events[part["row"].to_numpy()] = high - low
+        rows = np.flatnonzero(process == number)
+        events[rows] = np.searchsorted(times, end[rows]) - np.searchsorted(times, begin[rows])
     coverage = min(1.0, float(events.sum()) / total) if total else 1.0
-    marked_pids = set(spans["pid"].unique())
+    marked_pids = set(pids)
     enough = AnnotationsLimits.worth_a_word * sum(map(len, starts.values()))
     elsewhere = [
         pid for pid, times in starts.items() if pid not in marked_pids and len(times) >= enough
@@ -106,31 +122,29 @@ def work_by_process(trace: Trace, *, on_device: bool = False) -> dict[str, int]:
 
 def recorded_processes(trace: Trace) -> list[str]:
     """Processes with work, annotations or steps, in the order of their names."""
-    annotated = trace.lazy("host").filter(pl.col("kind") == "annotation")
-    marked = pl.concat(
-        frame.select("pid").unique().select(pl.col("pid").cast(pl.String).fill_null(""))
-        for frame in (annotated, trace.lazy("steps"))
-    ).collect()["pid"]
-    return sorted(
-        {pid for on_device in (False, True) for pid in _work_starts(trace, on_device=on_device)}
-        | {*marked}
-    )
+    of_host = host_processes(trace)
+    annotated = np.unique(of_host.codes[host_kinds(trace).among("annotation")]).tolist()
+    marked = {of_host.texts[code] for code in annotated}
+    if trace.holds("steps"):
+        marked |= {pid or "" for pid in encode(trace.steps["pid"])[1]}
+    for on_device in (False, True):
+        marked |= _work_starts(trace, on_device=on_device).keys()
+    return sorted(marked)
 
 
 @memoize_per_trace
 def _work_starts(trace: Trace, *, on_device: bool) -> dict[str, Ints]:
     """When the events of each process began, in order."""
     if on_device:
-        device = device_columns(trace).with_columns(launching_process(trace).alias("pid"))
-        events = device.filter(pl.col("kind").is_in(BUSY_KINDS))
+        events, named = device_columns(trace), launching_processes(trace)
+        chosen = device_kinds(trace).among(*BUSY_KINDS)
     else:
-        host = host_columns(trace)
-        waits = pl.Series(host_names(trace).matching(is_wait))
-        events = host.filter(~host["kind"].is_in(_NO_WORK) & ~waits)
-    codes, pids = encode(events["pid"])
-    named = Texts(codes, [pid or "" for pid in pids]).renamed(str)
-    start = events["ts_ns"].to_numpy()
-    of_process = {pid: np.flatnonzero(named.codes == code) for code, pid in enumerate(named.texts)}
+        events, named = host_columns(trace), host_processes(trace)
+        chosen = ~(host_kinds(trace).among(*_NO_WORK) | host_names(trace).matching(is_wait))
+    rows = np.flatnonzero(chosen)
+    named, start = named.renamed(str), events["ts_ns"].to_numpy()[rows]
+    process = named.codes[rows]
+    of_process = {pid: np.flatnonzero(process == code) for code, pid in enumerate(named.texts)}
     # In the order in which processes first come.
     first_come = sorted((int(rows[0]), pid) for pid, rows in of_process.items() if len(rows))
     return {pid: np.sort(start[of_process[pid]]) for _, pid in first_come}
@@ -170,10 +184,16 @@ def is_own(name: str) -> bool:
 @memoize_per_trace
 def families_of(trace: Trace, *, on_device: bool) -> list[Family]:
     """Annotations that could be units: made by the program, one at a time in each process."""
-    events = _events(trace, _ANNOTATION, on_device=on_device)
+    events = _annotations(trace, on_device=on_device)
+    if events.is_empty():
+        return []
     names = events["name"].unique().to_list()
     usable = {name: family_name(name) for name in names if is_own(name)}
-    usable_events = events.filter(pl.col("name").is_in(list(usable)))
+    if not usable:
+        return []
+    usable_events = events
+    if len(usable) < len(names):
+        usable_events = events.filter(events["name"].is_in(list(usable)))
     work, _, _ = work_in(trace, usable_events, on_device=on_device)
     return families(
         usable_events.with_columns(
@@ -207,12 +227,7 @@ def families(rows: pl.DataFrame) -> list[Family]:
         pl.col("start_ns").diff().over(*lane).alias("apart"),
         (pl.col("start_ns") < reach_before(*lane)).fill_null(value=False).alias("early"),
     )
-    extents = (
-        rows.group_by(*lane)
-        .agg((pl.col("end_ns").max() - pl.col("start_ns").min()).alias("extent"))
-        .group_by("family")
-        .agg(pl.col("extent").sum())
-    )
+    extent = (pl.col("end_ns").max() - pl.col("start_ns").min()).alias("extent")
     summary = (
         rows.group_by("family", maintain_order=True)
         .agg(
@@ -221,10 +236,13 @@ def families(rows: pl.DataFrame) -> list[Family]:
             pl.col("work").sum(),
             (pl.col("apart").std().fill_null(0.0) / pl.col("apart").mean()).alias("spread"),
             pl.col("early").any(),
+            extent,
         )
         .with_columns((pl.col("count").cum_sum() - pl.col("count")).alias("first"))
-        .join(extents, on="family", maintain_order="left")
     )
+    if rows["pid"].n_unique() > 1:
+        by_lane = rows.group_by(*lane).agg(extent).group_by("family").agg(pl.col("extent").sum())
+        summary = summary.drop("extent").join(by_lane, on="family", maintain_order="left")
     events = rows.select("pid", "tid", "name", "start_ns", "end_ns", "at", "until")
     return [
         Family(
@@ -366,9 +384,64 @@ def _covering_units(
             continue
         neighbours = (families[n] for n in np.flatnonzero(beside).tolist())
         prefills = [other for other in neighbours if not _meet(other, main)]
+        if not (on_device or _launches_most(trace, main, prefills)):
+            continue
         share = work_share(trace, [main, *prefills], on_device=on_device)
         if share >= AnnotationsLimits.covering:
             yield main, prefills, share
+
+
+def _launches_most(trace: Trace, main: Family, prefills: Sequence[Family]) -> bool:
+    """Whether annotations of the host launch most of what devices take time for.
+
+    And whether most of the main ones launch anything: many short calls of an operator hold many
+    calls, and are no steps.  Where launches of devices are not known, nothing speaks against it.
+    """
+    launched = _launched_time(trace)
+    total = within = 0
+    main_launches: list[Flags] = []
+    for family in (main, *prefills):
+        for (pid,), marks in family.events.partition_by("pid", as_dict=True).items():
+            if str(pid) not in launched:
+                continue
+            start, so_far = launched[str(pid)]
+            low, high = (
+                np.searchsorted(start, marks[side].to_numpy()) for side in ("start_ns", "end_ns")
+            )
+            within += int((so_far[high] - so_far[low]).sum())
+            if family is main:
+                total += int(so_far[-1])
+                main_launches.append(high > low)
+    if not total:
+        return True
+    share = float(np.concatenate(main_launches).mean())
+    return within >= AnnotationsLimits.device_time * total and 2 * share >= 1
+
+
+@memoize_per_trace
+def _launched_time(trace: Trace) -> dict[str, tuple[Ints, Ints]]:
+    """By process when device work was launched, in order, and the device time launched before.
+
+    Empty where launches of less than half of the device time are known.
+    """
+    device, call = device_columns(trace), launching_calls(trace)
+    is_work = device_kinds(trace).among(*BUSY_KINDS)
+    dur_ns = device["dur_ns"].to_numpy()
+    rows = np.flatnonzero(is_work & (call >= 0))
+    if not len(rows) or 2 * dur_ns[rows].sum() < dur_ns[is_work].sum():
+        return {}
+    host = host_columns(trace)
+    pid = host["pid"].gather(call[rows]).cast(pl.String).fill_null("")
+    launched = pl.DataFrame(
+        {"pid": pid, "start": host["ts_ns"].gather(call[rows]), "dur": dur_ns[rows]}
+    )
+    return {
+        str(name): (
+            part["start"].to_numpy(),
+            np.concatenate([[0], part["dur"].cum_sum().to_numpy()]),
+        )
+        for (name,), part in launched.sort("start").partition_by("pid", as_dict=True).items()
+    }
 
 
 def _meet(family: Family, other: Family) -> bool:
@@ -386,7 +459,7 @@ def told_by_passes(trace: Trace, cycles: Cycles) -> Cycles:
 
     Steps, calls and kernels do not tell a prefill from a decode; such marks do.
     """
-    events = _events(trace, _ANNOTATION, on_device=cycles.on_device)
+    events = _annotations(trace, on_device=cycles.on_device)
     types = {name: type_of_name(name) for name in events["name"].unique() if is_batch_name(name)}
     if not types or cycles.method == "layer":
         return cycles
@@ -470,26 +543,25 @@ def profiler_steps(trace: Trace) -> Cycles | None:
 
     A last step whose device work was not recorded is left out.
     """
-    marks = (
-        trace.lazy("steps")
-        .select(
-            pl.col("pid").cast(pl.String).fill_null(""),
-            pl.col("tid").cast(pl.String).fill_null(""),
-            step_names().alias("step"),
-            pl.col("ts_ns").alias("start_ns"),
-            (pl.col("ts_ns") + pl.col("dur_ns")).alias("end_ns"),
-        )
-        .collect()
-    )
-    if marks.is_empty():
+    if not trace.holds("steps"):
         return None
-    # One thread of a process marks; others that repeat a step add nothing.
-    threads = marks.group_by("pid", "tid").agg(pl.len()).sort("pid", "len", "tid")
-    busiest = threads.group_by("pid", maintain_order=True).last()
-    marks = marks.join(busiest, on=["pid", "tid"], how="semi").sort("pid", "start_ns")
-    cut = find_steps(trace).filter(~pl.col("complete"))["name"].to_list()
-    uncut = marks.filter(~pl.col("step").is_in(cut))
+    marks = trace.steps.select(
+        pl.col("pid").cast(pl.String).fill_null(""),
+        pl.col("tid").cast(pl.String).fill_null(""),
+        step_names().alias("step"),
+        pl.col("ts_ns").alias("start_ns"),
+        (pl.col("ts_ns") + pl.col("dur_ns")).alias("end_ns"),
+    )
+    if marks["tid"].n_unique() > 1 or marks["pid"].n_unique() > 1:
+        # One thread of a process marks; others that repeat a step add nothing.
+        threads = marks.group_by("pid", "tid").agg(pl.len()).sort("pid", "len", "tid")
+        busiest = threads.group_by("pid", maintain_order=True).last()
+        marks = marks.join(busiest, on=["pid", "tid"], how="semi")
+    marks = marks.sort("pid", "start_ns")
+    steps = find_steps(trace)
+    cut = steps["name"].filter(~steps["complete"]).to_list()
     notes: tuple[str, ...] = ()
+    uncut = marks.filter(~pl.col("step").is_in(cut)) if cut else marks
     if cut and uncut.height:
         lost = marks.height - uncut.height
         marks = uncut
@@ -517,7 +589,9 @@ def with_device_work(trace: Trace, cycles: Cycles) -> Cycles:
     """
     if cycles.on_device or cycles.method not in _ENDS_WITH_WORK:
         return cycles
-    parts = cycles.table.partition_by("pid", as_dict=True, maintain_order=True)
+    parts = {(None,): cycles.table}
+    if cycles.table["pid"].n_unique() > 1:
+        parts = cycles.table.partition_by("pid", as_dict=True, maintain_order=True)
     process = launching_process(trace) if len(parts) > 1 else None
     tables, moved = [], False
     for (pid,), part in parts.items():

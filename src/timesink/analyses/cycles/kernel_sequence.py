@@ -10,10 +10,12 @@ import polars as pl
 
 from timesink.analyses.columns import (
     Codes,
+    Texts,
     device_columns,
     encode,
-    host_columns,
+    host_processes,
     memoize_per_trace,
+    memoize_structure,
     start_and_end,
 )
 from timesink.analyses.links import link_launches
@@ -26,18 +28,33 @@ from timesink.model.trace import Trace
 @memoize_per_trace
 def launching_process(trace: Trace) -> pl.Series:
     """For each row of `trace.device` the process that launched it, or its own where unknown."""
-    device = device_columns(trace)
-    device_pid = device["pid"].cast(pl.String).fill_null("")
+    named = launching_processes(trace)
+    return pl.Series("pid", named.texts, dtype=pl.String)[named.codes]
+
+
+@memoize_structure
+def launching_processes(trace: Trace) -> Texts:
+    """The same as numbers and what they stand for."""
+    codes, own_texts = encode(device_columns(trace)["pid"])
+    own = Texts(codes, [text or "" for text in own_texts])
     row = link_launches(trace).call_row
-    if not (row >= 0).any():
-        return device_pid
-    callers = host_columns(trace)["pid"].cast(pl.String).fill_null("")[np.maximum(row, 0)]
-    # Work whose launch was not recorded belongs to whoever launched the rest of its lane.
-    candidates = pl.DataFrame({"own": device_pid, "caller": callers, "row": row}).with_columns(
-        pl.when(pl.col("row") >= 0).then("caller").alias("caller")
-    )
-    usual = pl.col("caller").drop_nulls().mode().sort().first().over("own")
-    return candidates.select(pl.coalesce("caller", usual, "own")).to_series()
+    linked = row >= 0
+    if not linked.any():
+        return own.renamed(str)
+    callers = host_processes(trace)
+    caller = callers.codes[np.maximum(row, 0)]
+    if linked.all():
+        return Texts(caller, callers.texts)
+    # Work whose launch was not recorded belongs to whoever launched the rest of its lane: of
+    # several that launched as much, to the first by name.
+    many = len(callers.texts)
+    counts = np.bincount(codes[linked] * many + caller[linked], minlength=many * len(own_texts))
+    by_name = np.array(sorted(range(many), key=callers.texts.__getitem__), dtype=np.int64)
+    lanes = counts.reshape(-1, many)
+    usual = by_name[lanes[:, by_name].argmax(axis=1)]
+    other = np.where(lanes.any(axis=1), usual, many + np.arange(len(lanes)))
+    named = Texts(np.where(linked, caller, other[codes]), [*callers.texts, *own.texts])
+    return named.renamed(str)
 
 
 class KernelSequence(msgspec.Struct, frozen=True, eq=False):

@@ -26,7 +26,7 @@ from timesink.analyses.cycles.spans import Candidate, Cycles, Timed, best_first,
 from timesink.analyses.forest import NestedCalls, descendant_mask, nested_calls
 from timesink.analyses.thresholds import PythonCallsLimits, SpansLimits
 from timesink.model import intervals, units
-from timesink.model.arrays import prefix_sums
+from timesink.model.arrays import prefix_sums, wide
 from timesink.model.intervals import Flags, Ints, union_starts
 from timesink.model.nested_calls import Nodes
 from timesink.model.trace import Trace
@@ -117,7 +117,7 @@ def main_call(calls: PythonCalls, top: Nodes) -> int | None:
     """
     # Names that repeat on top of a thread.
     lanes = len(calls.threads)
-    pair = calls.name[top] * lanes + calls.thread[top]
+    pair = wide(calls.name[top]) * lanes + calls.thread[top]
     size = len(calls.names) * lanes
     counts = np.bincount(pair, minlength=size).reshape(-1, lanes)
     totals = np.bincount(pair, weights=calls.length[top], minlength=size).reshape(-1, lanes)

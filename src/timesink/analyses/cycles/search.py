@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+import numpy as np
 import polars as pl
 from msgspec.structs import replace
 
-from timesink.analyses.columns import host_columns, memoize_per_trace
+from timesink.analyses.columns import encode, host_columns, memoize_per_trace
 from timesink.analyses.cycles.annotations import (
     is_own,
     lone_annotation,
@@ -35,6 +36,7 @@ from timesink.errors import (
     UsageError,
 )
 from timesink.model import units
+from timesink.model.intervals import Floats, Ints
 from timesink.model.schema import CYCLE_TYPES, host_and_pid
 from timesink.model.trace import Trace, why_no_calls
 
@@ -49,15 +51,13 @@ def judge_steps(trace: Trace, reading: Cycles, pid: str | None) -> Cycles:
     cycles = reading.table
     events, coverage, elsewhere = work_in(trace, host_spans(reading), on_device=reading.on_device)
     amounts = events if events.any() else (cycles["end_ns"] - cycles["start_ns"]).to_numpy()
-    fewest = cycles.group_by("pid").len()["len"].min()
-    count = int(fewest) if isinstance(fewest, int) else 0
+    count = int(np.bincount(encode(cycles["pid"])[0]).min()) if cycles.height else 0
     # How equal the amounts of work in the cycles of one process and type are: 1 less the mean
     # distance from the median, relative to it; over all cycles.
-    groups = cycles.select("pid", "type").with_columns(pl.Series("amount", amounts))
-    usual = pl.col("amount").median().over("pid", "type")
-    off = (pl.col("amount") - usual).abs() / usual.clip(lower_bound=1)
-    mean = groups.select(off.clip(upper_bound=1).mean()).item()
-    likeness = 1.0 - float(mean or 0.0)
+    usual = _medians_of_kind(cycles, amounts)
+    off = np.abs(amounts - usual) / np.maximum(usual, 1)
+    mean = pl.Series(np.minimum(off, 1), dtype=pl.Float64).mean()
+    likeness = 1.0 - float(mean or 0.0)  # type: ignore[arg-type]
     judged = replace(
         reading,
         confidence=reading.confidence * (count / (count + 1)) * likeness * coverage,
@@ -293,13 +293,22 @@ def _notes(judged: Cycles, elsewhere: Sequence[str]) -> Iterator[str]:
         )
         yield f"no steps in process {listing}, which did other work"
     # Far longer than others of their process and type: a start, a pause, a fault.
-    length = pl.col("end_ns") - pl.col("start_ns")
-    longer = length > _OUTLIER * length.median().over("pid", "type")
-    slow = int(judged.table.select(longer.sum()).item())
+    length = (judged.table["end_ns"] - judged.table["start_ns"]).to_numpy()
+    slow = int((length > _OUTLIER * _medians_of_kind(judged.table, length)).sum())
     if slow:
         yield f"{units.count_noun(slow, 'steps')} took over {_OUTLIER} times the median"
     if judged.likeness < 0.7:
         yield "the steps differ in their amount of work"
+
+
+def _medians_of_kind(cycles: pl.DataFrame, values: Ints) -> Floats:
+    """For each cycle the median value of those of its process and type."""
+    process, kind = encode(cycles["pid"])[0], cycles["type"].to_physical().to_numpy()
+    joint, medians = process * len(CYCLE_TYPES) + kind, np.zeros(len(values))
+    for group in np.unique(joint).tolist():
+        mine = joint == group
+        medians[mine] = np.median(values[mine])
+    return medians
 
 
 @memoize_per_trace

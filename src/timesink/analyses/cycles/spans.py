@@ -107,8 +107,11 @@ def spans_of(
         {"type": types, "pid": pids, "name": names, "start_ns": start, "end_ns": end},
         schema={name: dtype for name, dtype in SCHEMA.items() if name != "cycle"},
     )
+    frame = frame.sort("pid", "start_ns", "end_ns")
+    if frame["pid"].n_unique() == 1:
+        return frame.insert_column(0, pl.Series("cycle", np.arange(1, frame.height + 1)))
     count = pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over("pid")
-    return frame.sort("pid", "start_ns", "end_ns").select(count.alias("cycle"), pl.all())
+    return frame.select(count.alias("cycle"), pl.all())
 
 
 def has_host_spans(cycles: Cycles) -> bool:
@@ -119,9 +122,10 @@ def has_host_spans(cycles: Cycles) -> bool:
 def host_spans(cycles: Cycles) -> pl.DataFrame:
     """Rows of `SCHEMA` with the time that the mark of each cycle spans on the host."""
     table = cycles.table
-    if has_host_spans(cycles):
-        table = table.with_columns(start_ns="host_start_ns", end_ns="host_end_ns")
-    return table.select(*SCHEMA)
+    if not has_host_spans(cycles):
+        return table[[*SCHEMA]]
+    marked = {"start_ns": "host_start_ns", "end_ns": "host_end_ns"}
+    return pl.DataFrame({name: table[marked.get(name, name)] for name in SCHEMA})
 
 
 def period_ns(spans: pl.DataFrame) -> int:

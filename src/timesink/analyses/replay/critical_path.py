@@ -7,11 +7,13 @@ complete cycles of a run as it was played: by itself, or as recorded.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from timesink.analyses import names
 from timesink.analyses.columns import (
@@ -22,7 +24,6 @@ from timesink.analyses.columns import (
     host_kinds,
     host_names,
     memoize_per_trace,
-    values_at,
 )
 from timesink.analyses.forest import call_forest, descendant_mask, interval_mask
 from timesink.analyses.graphs import captured_rows
@@ -30,18 +31,17 @@ from timesink.analyses.links import link_launches
 from timesink.analyses.modules import find_modules, is_module_call, link_backward
 from timesink.analyses.names import short_kernel_name
 from timesink.analyses.replay.own_clock import moved_timeline, own_clock, own_timeline
-from timesink.analyses.replay.play import Played, path_natively, recorded_play
+from timesink.analyses.replay.play import Played, is_compiled, path_natively, recorded_play
 from timesink.analyses.replay.points import waits_for_collectives
 from timesink.analyses.steps import bounds_of, find_steps, is_communication
 from timesink.analyses.thresholds import CriticalPathLimits
 from timesink.model import intervals, vendors
-from timesink.model.arrays import is_run_start
+from timesink.model.arrays import Places, is_among, is_run_start
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.nested_calls import enclosing_calls
 from timesink.model.schema import DEVICE_KINDS
 from timesink.model.trace import Trace
-from timesink.runtime.native import is_native
 
 KINDS = (
     *("kernel", "memcpy", "memset", "communication"),
@@ -77,7 +77,7 @@ class Path:
 def decisive_path(played: Played, last: int | None = None) -> Path:
     """From a node, the last to come unless given, back to the beginning."""
     graph = played.graph
-    if is_native() and len(graph):
+    if len(graph) and is_compiled(graph):
         return Path(*path_natively(played, int(played.node.argmax()) if last is None else last))
     by_need = _by_need(played)
     source = np.where(by_need, graph.needs, graph.before).tolist()
@@ -117,56 +117,103 @@ def slack(played: Played) -> Floats:
     return np.array(late[:-1]) - played.node
 
 
+class _Pieces(msgspec.Struct, frozen=True, eq=False):
+    """Pieces of the path as arrays, in any order: a long path has nearly a million."""
+
+    kind: NDArray[np.int8]
+    """Place in `KINDS`."""
+    start: Ints
+    end: Ints
+    host: NDArray[np.int32]
+    """Row in `trace.host`; -1 for none."""
+    device: NDArray[np.int32]
+    """Row in `trace.device`; -1 for none."""
+
+    @classmethod
+    def of(cls, kind: Places, span: tuple[Floats, Floats], host: Places, device: Places) -> _Pieces:
+        """Pieces between two moments each, which are rounded."""
+        start, end = (np.rint(moments).astype(np.int64) for moments in span)
+        rows = (row.astype(np.int32, copy=False) for row in (host, device))
+        return cls(kind.astype(np.int8, copy=False), start, end, *rows)
+
+    @classmethod
+    def joined(cls, parts: Sequence[_Pieces]) -> _Pieces:
+        """All pieces of several paths or parts of one."""
+        return cls(
+            *(
+                np.concatenate([getattr(part, name) for part in parts])
+                for name in cls.__struct_fields__
+            )
+        )
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+    def __getitem__(self, chosen: Ints) -> _Pieces:
+        return _Pieces(*(getattr(self, name)[chosen] for name in self.__struct_fields__))
+
+    def names(self, trace: Trace) -> pl.Series:
+        """What each belongs to, as categories: that of a device first."""
+        texts = pl.Series(
+            ["", *host_names(trace).texts, *device_names(trace).texts], dtype=pl.Categorical
+        )
+        code = np.zeros(len(self), dtype=np.int32)
+        below = 1
+        for named, row in ((host_names(trace), self.host), (device_names(trace), self.device)):
+            mine = np.flatnonzero(row >= 0)
+            code[mine] = named.codes[row[mine]] + below
+            below += len(named.texts)
+        return texts.gather(pl.Series(code))
+
+    def kinds(self) -> pl.Series:
+        """What each is."""
+        return pl.Series(KINDS, dtype=SCHEMA["kind"]).gather(pl.Series(self.kind).cast(pl.UInt32))
+
+
 def critical_path(
     trace: Trace, played: Played, window: tuple[float, float] | None = None
 ) -> pl.DataFrame:
     """The pieces of the path, rows of `SCHEMA`; of those in a window of the played time only."""
-    path = decisive_path(played)
-    table = pl.concat([_host_pieces(trace, played, path), *_node_pieces(trace, played, path)])
-    table = pl.concat([_before_the_path(trace, table), table])
+    pieces = _Pieces.joined(list(_path_pieces(trace, played)))
+    start, end = pieces.start, pieces.end
     if window is not None:
         low, high = window
-        end = (pl.col("start_ns") + pl.col("dur_ns")).clip(upper_bound=round(high))
-        start = pl.col("start_ns").clip(lower_bound=round(low))
-        table = table.with_columns(start_ns=start, dur_ns=end - start)
-    return table.filter(pl.col("dur_ns") > 0).sort("start_ns", "dur_ns")
-
-
-def _before_the_path(trace: Trace, pieces: pl.DataFrame) -> pl.DataFrame:
-    """What passes until the path begins, where others were recorded earlier than its thread."""
-    begins = np.array([0 if pieces.is_empty() else pieces["start_ns"].min()], dtype=np.float64)
-    kind = np.array([_QUEUE if host_columns(trace).is_empty() else _HOST])
-    nowhere = np.array([_UNKNOWN])
-    return _pieces(trace, kind, (np.zeros(1), begins), nowhere, nowhere)
-
-
-def _pieces(
-    trace: Trace, kind: Ints, span: tuple[Floats, Floats], host: Ints, device: Ints
-) -> pl.DataFrame:
-    """Rows with the name of what they belong to: that of a device first."""
-    start, end = (np.rint(moments).astype(np.int64) for moments in span)
-    sides = zip((host_names(trace), device_names(trace)), (host, device), strict=True)
-    by_host, by_device = (
-        values_at(
-            pl.Series(texts.texts, dtype=pl.String),
-            np.where(row >= 0, texts.codes[row], _UNKNOWN) if len(texts.codes) else row,
-        )
-        for texts, row in sides
-    )
+        start, end = np.maximum(start, round(low)), np.minimum(end, round(high))
+    lasting = np.flatnonzero(end > start)
+    lasting = lasting[np.lexsort((end[lasting] - start[lasting], start[lasting]))]
+    pieces, start, end = pieces[lasting], start[lasting], end[lasting]
     return pl.DataFrame(
         {
-            "kind": pl.Series(KINDS, dtype=SCHEMA["kind"]).gather(kind),
-            "name": by_device.zip_with(pl.Series(device >= 0), by_host.fill_null("")),
+            "kind": pieces.kinds(),
+            "name": pieces.names(trace).cast(pl.String),
             "start_ns": start,
             "dur_ns": end - start,
-            "host_row": host,
-            "device_row": device,
+            "host_row": pieces.host,
+            "device_row": pieces.device,
         },
         schema=SCHEMA,
     )
 
 
-def _host_pieces(trace: Trace, played: Played, path: Path) -> pl.DataFrame:
+def _path_pieces(trace: Trace, played: Played) -> Iterator[_Pieces]:
+    """All pieces of the path, those that take no time as well, in several parts."""
+    path, begins = decisive_path(played), []
+    for find in (_host_pieces, _node_pieces):
+        for pieces in find(trace, played, path):
+            begins += [int(pieces.start.min())] if len(pieces) else []
+            yield pieces
+    yield _before_the_path(trace, min(begins, default=0))
+
+
+def _before_the_path(trace: Trace, begin: int) -> _Pieces:
+    """What passes until the path begins, where others were recorded earlier than its thread."""
+    begins = np.array([begin], dtype=np.float64)
+    kind = np.array([_QUEUE if host_columns(trace).is_empty() else _HOST])
+    nowhere = np.array([_UNKNOWN])
+    return _Pieces.of(kind, (np.zeros(1), begins), nowhere, nowhere)
+
+
+def _host_pieces(trace: Trace, played: Played, path: Path) -> Iterator[_Pieces]:
     """Stretches of threads on the path, cut where another call begins or ends.
 
     Of one that waits for a collective of another thread, the wait is that collective's.
@@ -177,36 +224,43 @@ def _host_pieces(trace: Trace, played: Played, path: Path) -> pl.DataFrame:
     mine = (high >= 0) & (low >= 0)
     place = np.flatnonzero(interval_mask(low[mine], high[mine], len(points.time)))
     # Neighbours inside of one call are one piece.
-    owner = points.owner[place]
-    first = is_run_start(owner, place - np.arange(len(place)))
-    waiting, awaited = waits_for_collectives(points)
-    waits = waiting[place] > 0
-    first[waits] = True
-    first[1:] |= waits[:-1]
-    owner, begins = owner[first], place[first]
-    ends = place[np.append(np.flatnonzero(first)[1:], len(place)) - 1] + 1 if len(place) else place
+    first = is_run_start(points.owner[place])
+    first[1:] |= np.diff(place) != 1
+    waits = waits_for_collectives(points)
+    waiting = is_among(place, waits.point)
+    first |= waiting
+    first[1:] |= waiting[:-1]
+    pieces = np.flatnonzero(first)
+    begins = place[pieces]
+    ends = place[np.append(pieces[1:], len(place)) - 1] + 1 if len(place) else place
+    del place
+    owner = points.owner[begins]
     row = np.where(owner >= 0, calls.row[owner], _UNKNOWN) if len(calls) else owner
-    kind = np.full(len(owner), _HOST)
+    kind = np.full(len(owner), _HOST, dtype=np.int8)
     if len(calls):
         runtime = host_kinds(trace).among(*LAUNCH_KINDS)[calls.row]
-        loads = descendant_mask(np.flatnonzero(calls.named(names.is_data_loader)), calls.size)
         kind[(owner >= 0) & runtime[owner]] = _RUNTIME_CALL
-        kind[(owner >= 0) & loads[owner]] = _DATA_LOADING
-        talks = descendant_mask(np.flatnonzero(calls.named(vendors.is_collective_call)), calls.size)
-        kind[(owner >= 0) & talks[owner]] = _COMMUNICATION
+        for test, inside in (
+            (names.is_data_loader, _DATA_LOADING),
+            (vendors.is_collective_call, _COMMUNICATION),
+        ):
+            roots = np.flatnonzero(calls.named(test))
+            if len(roots):
+                kind[(owner >= 0) & descendant_mask(roots, calls.size)[owner]] = inside
     start, end = played.point[begins], played.point[ends]
-    resumes = start + (end - start) * waiting[begins]
-    nowhere = np.full(len(row), _UNKNOWN)
-    pieces = _pieces(trace, kind, (resumes, end), row, nowhere)
-    if not waits.any():
-        return pieces
-    waits = waits[first]
-    call, span = calls.row[awaited[begins[waits]]], (start[waits], resumes[waits])
-    kinds = np.full(len(call), _COMMUNICATION)
-    return pl.concat([pieces, _pieces(trace, kinds, span, call, nowhere[waits])])
+    nowhere = np.full(len(row), _UNKNOWN, dtype=np.int32)
+    awaiting = np.flatnonzero(waiting[pieces])
+    if len(awaiting):
+        waited = np.searchsorted(waits.point, begins[awaiting])
+        resumes, begun = start.copy(), start[awaiting]
+        resumes[awaiting] += (end[awaiting] - begun) * waits.share[waited]
+        call, span = calls.row[waits.call[waited]], (begun, resumes[awaiting])
+        yield _Pieces.of(np.full(len(call), _COMMUNICATION), span, call, nowhere[awaiting])
+        start = resumes
+    yield _Pieces.of(kind, (start, end), row, nowhere)
 
 
-def _node_pieces(trace: Trace, played: Played, path: Path) -> list[pl.DataFrame]:
+def _node_pieces(trace: Trace, played: Played, path: Path) -> Iterator[_Pieces]:
     """Activities on the path, and the time from a launch, an activity or a thread to the next."""
     graph, node, work = played.graph, path.node, played.graph.work
     source = np.where(path.by_need, graph.needs[node], graph.before[node])
@@ -229,10 +283,8 @@ def _node_pieces(trace: Trace, played: Played, path: Path) -> list[pl.DataFrame]
     works = number[device_kinds(trace).codes[device_row[doing]]]
     works[is_communication(trace)[device_row[doing]]] = _COMMUNICATION
     nowhere = np.full(int(doing.sum()), _UNKNOWN)
-    return [
-        _pieces(trace, kind[passing], between, host_row[passing], device_row[passing]),
-        _pieces(trace, works, (begin[doing], end[doing]), nowhere, device_row[doing]),
-    ]
+    yield _Pieces.of(kind[passing], between, host_row[passing], device_row[passing])
+    yield _Pieces.of(works, (begin[doing], end[doing]), nowhere, device_row[doing])
 
 
 # -- by kind, name and module; and how much slack the rest has -------------------------------------
@@ -241,7 +293,7 @@ def _node_pieces(trace: Trace, played: Played, path: Path) -> list[pl.DataFrame]
 ON_DEVICE, ON_HOST = KINDS[:4], KINDS[4:7]
 """Kinds of pieces that are work; the others are time from one to the next."""
 _OF_KERNELS = (*ON_DEVICE, "launch", "queue")
-_NO_CALL, _NO_MODULE = "outside of every call", "outside of every module"
+_NO_CALL, _NO_MODULE = "outside of recorded calls", "outside of every module"
 
 PATH_SCHEMA: dict[str, pl.DataType] = {
     "kind": pl.String(),
@@ -323,12 +375,28 @@ def _run(subject: Trace | PlayedRun) -> PlayedRun:
 
 @memoize_per_trace
 def cycle_pieces(run: PlayedRun) -> pl.DataFrame:
-    """The pieces of the path that lie in cycles, as `critical_path` has them, and `inside_ns`."""
-    pieces = critical_path(run.trace, run.played)
-    start = pieces["start_ns"].to_numpy() + run.origin
-    ranges = np.stack([start, start + pieces["dur_ns"].to_numpy()], axis=1)
-    inside = intervals.coverage_within(run.cycles, ranges)
-    return pieces.with_columns(inside_ns=pl.Series(inside)).filter(pl.col("inside_ns") > 0)
+    """The pieces of the path that lie in cycles, in any order, and how long they do.
+
+    `kind`, `name` (categories), `start_ns`, `host_row`, `device_row` and `inside_ns`.
+    """
+    parts, lengths = [], []
+    for part in _path_pieces(run.trace, run.played):
+        spans = np.stack([part.start, np.maximum(part.start, part.end)]).T + run.origin
+        inside = intervals.coverage_within(run.cycles, spans)
+        chosen = np.flatnonzero(inside > 0)
+        parts.append(part[chosen])
+        lengths.append(inside[chosen])
+    pieces = _Pieces.joined(parts)
+    return pl.DataFrame(
+        {
+            "kind": pieces.kinds(),
+            "name": pieces.names(run.trace),
+            "start_ns": pieces.start,
+            "host_row": pieces.host,
+            "device_row": pieces.device,
+            "inside_ns": np.concatenate(lengths),
+        }
+    )
 
 
 def path_kinds(run: PlayedRun) -> dict[str, float]:
@@ -336,6 +404,12 @@ def path_kinds(run: PlayedRun) -> dict[str, float]:
     sums = cycle_pieces(run).group_by("kind").agg(pl.col("inside_ns").sum())
     rows = sorted(sums.rows(), key=lambda row: (-row[1], row[0]))
     return {kind: ns / run.count for kind, ns in rows}
+
+
+def outside_calls_ns(run: PlayedRun) -> float:
+    """How much of a cycle host code outside of recorded calls decides, in ns."""
+    pieces = cycle_pieces(run).filter(pl.col("kind") == "host", pl.col("host_row") < 0)
+    return float(pieces["inside_ns"].sum()) / run.count
 
 
 def path_table(subject: Trace | PlayedRun) -> pl.DataFrame:
@@ -346,11 +420,12 @@ def path_table(subject: Trace | PlayedRun) -> pl.DataFrame:
     unnamed = pl.when(nobody).then("start_ns")
     rows = (
         cycle_pieces(run)
-        .group_by(pl.col("kind").cast(pl.String), "name")
+        .group_by("kind", "name")
         .agg(
             calls=pl.struct("host_row", "device_row", unnamed).n_unique(),
             time_ns=pl.col("inside_ns").sum() / run.count,
         )
+        .with_columns(pl.col("kind", "name").cast(pl.String))
         .sort("time_ns", "kind", "name", descending=[True, False, False])
     )
     return rows.with_columns(

@@ -27,7 +27,7 @@ from timesink.analyses.replay.points import (
 from timesink.analyses.steps import find_steps
 from timesink.analyses.thresholds import GraphLimits
 from timesink.model import vendors
-from timesink.model.arrays import is_among, run_slices, running_argmax
+from timesink.model.arrays import Places, is_among, narrow, run_slices, running_argmax
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.trace import Trace
 
@@ -42,24 +42,24 @@ class ReplayGraph(msgspec.Struct, frozen=True, eq=False):
     work: Activities
     time: Ints
     """When it came, as recorded."""
-    point: Ints
+    point: Places
     """The host point it is; -1 for what a device does."""
-    activity: Ints
+    activity: Places
     """The activity that ends there; -1 for all else."""
-    before: Ints
+    before: Places
     """The one before it on its thread or stream; -1 for none."""
     gap: Floats
     """What passes since then at least: the pace of a stream, or what a wait takes.  Between points
     at which a thread does not wait it is the work of the thread, whatever that takes."""
-    needs: Ints
+    needs: Places
     """The other one it waits for; -1 for none."""
     lag: Floats
     """What passes since that one."""
     waits: Flags
     """Whether the stretch before it is one in which its thread waits."""
-    node_of_point: Ints
+    node_of_point: Places
     """By host point: its node; -1 where nothing depends on it."""
-    node_of_activity: Ints
+    node_of_activity: Places
     dropped: int
     """Dependencies that the recording contradicts."""
 
@@ -81,7 +81,7 @@ def replay_graph(trace: Trace) -> ReplayGraph:
     marks = _marks(trace, points)
     main = _main(points, launch, marks)
     waits = all_of([device_waits(trace, points, work), *hand_overs(points, main)])
-    first = points.first[points.thread[waits.point]]
+    first = points.first[points.thread_of(waits.point)]
     chosen = np.zeros(len(points.time), dtype=np.bool_)
     for some in (
         points.first[:-1],
@@ -102,18 +102,25 @@ def main_thread(trace: Trace, points: HostPoints, work: Activities) -> int:
 
 
 def _launch_points(points: HostPoints, work: Activities) -> Ints:
-    """For each activity the point at which its launch began; -1 where that is not known."""
-    launch = np.full(len(work), NOBODY)
+    """For each activity the point of its launch; -1 where that is not known.
+
+    That is where the call begins: a device may start before the call returns.  One that takes very
+    long and returns before the device starts loads code or waits for room first, and launches last.
+    """
+    launch, calls = np.full(len(work), NOBODY), points.calls
     launched = np.flatnonzero(work.launched)
-    call = points.calls.place[work.call[launched]]
-    launch[launched[call >= 0]] = points.start[call[call >= 0]]
+    call = calls.place[work.call[launched]]
+    launched, call = launched[call >= 0], call[call >= 0]
+    is_long = calls.end[call] - calls.start[call] > GraphLimits.long_launch_ns
+    is_last = is_long & (work.start[launched] >= calls.end[call])
+    launch[launched] = np.where(is_last, points.end[call], points.start[call])
     return launch
 
 
 def _main(points: HostPoints, launch: Ints, marks: Ints) -> int:
     """The thread of the steps, else the first that launches anything."""
     some = marks if len(marks) else launch[launch >= 0]
-    return int(points.thread[some[points.time[some].argmin()]]) if len(some) else 0
+    return int(points.thread_of(some[points.time[some].argmin()])) if len(some) else 0
 
 
 def _marks(trace: Trace, points: HostPoints) -> Ints:
@@ -224,12 +231,21 @@ def _waited_across(work: Activities, late: Flags, follows_stream_wait: Flags) ->
     return across
 
 
+def _latency_from(launch: Ints, points: HostPoints, work: Activities, streams: _Streams) -> Floats:
+    """How long activities begin after the points of their launches, which may end their calls."""
+    latency, launched = streams.latency.copy(), np.flatnonzero(launch >= 0)
+    since = work.start[launched] - points.time[launch[launched]]
+    latency[launched] = np.maximum(np.minimum(latency[launched], since), 0.0)
+    return latency
+
+
 def _assemble_graph(
     points: HostPoints, work: Activities, launch: Ints, chosen: Ints, waits: Waits
 ) -> ReplayGraph:
     """Number the nodes by time, and tie each to what it depends on."""
     told_to_wait = _follows_stream_wait(points, work, launch)
     streams = _streams(work, launch >= 0, told_to_wait)
+    latency = _latency_from(launch, points, work, streams)
     across = np.flatnonzero(streams.across >= 0)
     # First drafts: the beginning, host points, activities, and starts that need another stream.
     many = 1 + len(chosen) + len(work) + len(across)
@@ -237,7 +253,9 @@ def _assemble_graph(
     starts = many - len(across) + np.arange(len(across))
     before, needs = np.full(many, NOBODY), np.full(many, NOBODY)
     gap, lag = np.zeros(many), np.zeros(many)
-    of_point = np.append(np.full(len(points.time), NOBODY), NOBODY)
+    # Numbers of nodes and of points, of which there are about as many.
+    room = max(many, len(points.time) + 1)
+    of_point = narrow(np.full(len(points.time) + 1, NOBODY), room)
     of_point[chosen] = host
     origin = min((int(times.min()) for times in (points.time, work.start) if len(times)), default=0)
     time = np.full(many, origin)
@@ -259,17 +277,17 @@ def _assemble_graph(
     # Activities of a stream follow one another, and their launches.
     before[device] = np.where(streams.before >= 0, streams.before + 1 + len(chosen), NOBODY)
     needs[device] = of_point[launch]
-    gap[device], lag[device] = streams.gap, streams.latency
+    gap[device], lag[device] = streams.gap, latency
     # A start that needs its launch and another stream is a node of its own.
     other = streams.across[across]
     time[starts] = np.maximum(work.start[across], work.end[other])
-    before[starts], gap[starts] = needs[device[across]], streams.latency[across]
+    before[starts], gap[starts] = needs[device[across]], latency[across]
     needs[starts], lag[starts] = device[other], np.maximum(work.start[across] - work.end[other], 0)
     needs[device[across]], lag[device[across]] = starts, 0.0
     # In the order of the recording; at one moment devices are first, since threads wait for them.
     first = np.concatenate([[0], np.full(len(chosen), 2), np.full(many - 1 - len(chosen), 1)])
     order = np.lexsort((np.arange(many), first, time))
-    place = np.empty(many + 1, dtype=np.int64)
+    place = narrow(np.empty(many + 1, dtype=np.int64), room)
     place[order], place[NOBODY] = np.arange(many), NOBODY
     before, needs = place[before[order]], place[needs[order]]
     wrong = [(links >= np.arange(many)) for links in (before, needs)]
@@ -281,9 +299,8 @@ def _assemble_graph(
     begins[device] = work.start
     unlinked = np.flatnonzero((before <= 0) & (needs < 0))[1:]
     before[unlinked], gap[order[unlinked]] = 0, begins[order[unlinked]] - origin
-    kind = np.full(many, NOBODY)
+    kind, worked = (narrow(np.full(many, NOBODY), room) for _ in range(2))
     kind[host] = chosen
-    worked = np.full(many, NOBODY)
     worked[device] = np.arange(len(work))
     return ReplayGraph(
         points=points,

@@ -383,7 +383,9 @@ def _outside(trace: Trace, program: _Program) -> str:
         return ""
     inside = np.append(descendant_mask(waiting, calls.size), False)[points.owner]
     inside &= points.length >= _AWAITED_NS
-    inside &= points.thread == main_thread(trace, points, graph.work)
+    main = main_thread(trace, points, graph.work)  # some call waits, so there are threads
+    inside[: points.first[main]] = False
+    inside[points.first[main + 1] :] = False
     inside &= ~waited_stretches(graph, len(points.time))
     spans = program.steps.select("host_start_ns", "host_end_ns").to_numpy()
     place = np.flatnonzero(inside)
@@ -508,6 +510,7 @@ def moved_timeline(trace: Trace, played: Played) -> Trace:
             frames[name] = trace.lazy(name).map_batches(
                 move, projection_pushdown=False, predicate_pushdown=False, slice_pushdown=False
             )
+    clocks.forget_exact_times()
     moved = replace(trace, frames={**trace.frames, **frames})
     _remember_recording(moved, trace)
     return moved
@@ -546,6 +549,10 @@ class _LaneClocks:
                 moved = np.maximum.accumulate(np.concatenate([starts, ends])[order])
                 self._clocks.setdefault(lane, (time[order], moved))
         self._exact = _exact_times(trace, played)
+
+    def forget_exact_times(self) -> None:
+        """Tables that are moved later have none, and there are many."""
+        self._exact.clear()
 
     def moved(self, name: str, rows: pl.DataFrame) -> pl.DataFrame:
         """Rows of a table at their new times."""

@@ -73,7 +73,7 @@ def work_so_far(
     has less than that between two points, the rest goes from what follows.
     """
     points = graph.points
-    if is_native():
+    if is_compiled(graph):
         so_far = np.empty(len(points.time))
         nothing = np.zeros(0)
         arrays = (
@@ -150,7 +150,7 @@ def recorded_play(trace: Trace) -> Played:
 
 def moments_of_nodes(graph: ReplayGraph, work: Floats, length: Floats) -> Floats:
     """When each node comes: the later of two, for one after the other."""
-    if not is_native():
+    if not is_compiled(graph):
         gap, lag = passes_of(graph, work, length)
         return moments_by_loop(graph.before, gap, graph.needs, lag)
     come = np.empty(len(graph) + 1)
@@ -170,13 +170,17 @@ def path_natively(played: Played, last: int) -> tuple[Ints, Flags]:
     return nodes[:many][::-1].copy(), by_need[:many][::-1].copy()
 
 
+def is_compiled(graph: ReplayGraph) -> bool:
+    """Whether compiled code plays a graph: it counts in 32 bits."""
+    return is_native() and graph.before.dtype == np.int32
+
+
 def _views_of(graph: ReplayGraph) -> tuple[ArrayView, ...]:
-    integers = (graph.before, graph.needs)
-    floats, places = (graph.gap, graph.lag), (graph.point, graph.activity)
+    links, places = (graph.before, graph.needs), (graph.point, graph.activity)
     return (
-        *(array_view(links, np.int64) for links in integers),
-        *(array_view(times, np.float64) for times in floats),
-        *(array_view(numbers, np.int64) for numbers in places),
+        *(array_view(numbers, np.int32) for numbers in links),
+        *(array_view(times, np.float64) for times in (graph.gap, graph.lag)),
+        *(array_view(numbers, np.int32) for numbers in places),
         array_view(graph.waits, np.bool_),
     )
 

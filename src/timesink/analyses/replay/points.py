@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 
 import msgspec
@@ -30,7 +29,7 @@ from timesink.analyses.device_activities import Activities
 from timesink.analyses.forest import NestedCalls, descendant_mask, nest_calls
 from timesink.analyses.thresholds import PointsLimits
 from timesink.model import intervals, vendors
-from timesink.model.arrays import run_starts, running_argmax
+from timesink.model.arrays import Places, narrow, run_starts, running_argmax
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.nested_calls import Nodes, pre_order
@@ -41,13 +40,13 @@ from timesink.model.trace import Trace
 class RecordedCalls(NestedCalls):
     """Host calls of a trace, those of runtimes and of Python included; none in the background."""
 
-    row: Ints
+    row: Places
     """Row in `trace.host`."""
-    place: Ints
+    place: Nodes
     """For each row of `trace.host` the call it is; -1 for what is none."""
 
 
-class HostPoints(msgspec.Struct, frozen=True, eq=False, dict=True):
+class HostPoints(msgspec.Struct, frozen=True, eq=False, weakref=True):
     """Starts and ends of all calls, thread after thread, in the order in which they came."""
 
     calls: RecordedCalls
@@ -58,15 +57,17 @@ class HostPoints(msgspec.Struct, frozen=True, eq=False, dict=True):
     call: Nodes
     """The call that starts or ends here."""
     is_start: Flags
-    thread: Codes
-    """Place in `calls.threads`."""
-    start: Ints
+    start: Places
     """For each call the point where it starts, and `end` where it ends."""
-    end: Ints
+    end: Places
     first: Ints
     """Where the points of each thread begin, and the number of all."""
 
-    @cached_property
+    def thread_of(self, point: Places) -> Codes:
+        """The thread of each of some points, a place in `calls.threads`."""
+        return np.searchsorted(self.first, point, side="right") - 1
+
+    @property
     def length(self) -> Ints:
         """From each point to the next of its thread; 0 after the last."""
         length = np.diff(self.time, append=self.time[-1:])
@@ -87,11 +88,12 @@ def host_points(trace: Trace) -> HostPoints:
     order = pre_order(thread, start, end) if len(row) else row
     row, thread, start, end = row[order], thread[order], start[order], end[order]
     nest = nest_calls(thread, start, end)
-    place = np.full(host_columns(trace).height, -1, dtype=np.int64)
+    row = narrow(row, host_columns(trace).height)
+    place = narrow(np.full(host_columns(trace).height, -1), len(row))
     place[row] = np.arange(len(row))
     named = host_names(trace)
     calls = RecordedCalls(
-        thread,
+        narrow(thread, len(lanes)),
         start,
         end,
         nest.parent,
@@ -103,20 +105,21 @@ def host_points(trace: Trace) -> HostPoints:
         place,
     )
     calls.remember_size(nest.size)
-    number = np.arange(len(row))
+    number = narrow(np.arange(len(row)), 2 * len(row))
     starts = 2 * number - nest.depth
     ends = starts + 2 * calls.size - 1
-    time, owner, call = (np.empty(2 * len(row), dtype=np.int64) for _ in range(3))
+    time = np.empty(2 * len(row), dtype=np.int64)
+    owner, call = (np.empty(2 * len(row), dtype=number.dtype) for _ in range(2))
     is_start = np.zeros(2 * len(row), dtype=np.bool_)
     time[starts], time[ends] = start, end
     owner[starts], owner[ends] = number, nest.parent
     call[starts], call[ends] = number, number
     is_start[starts] = True
-    first = np.append(run_starts(thread[call]), len(time))
+    first = np.append(starts[run_starts(thread)], len(time)).astype(np.int64)
     for low, high in pairwise(first):
         # A call that outlasts the one it began in begins after it.
         np.maximum.accumulate(time[low:high], out=time[low:high])
-    return HostPoints(calls, time, owner, call, is_start, thread[call], starts, ends, first)
+    return HostPoints(calls, time, owner, call, is_start, starts, ends, first)
 
 
 # -- where threads wait ----------------------------------------------------------------------------
@@ -328,19 +331,30 @@ def talks_on_host(name: str) -> bool:
     return vendors.is_collective_call(name) and vendors.library_in(name) is None
 
 
-def waits_for_collectives(points: HostPoints) -> tuple[Floats, Ints]:
-    """By host point: which share of the stretch after it waits for a collective of the host.
+class CollectiveWaits(msgspec.Struct, frozen=True, eq=False):
+    """Points after which a thread waits for a collective of the host, in order."""
 
-    And the call that the collective is, -1 where nothing is waited for.
-    """
-    part, awaited = np.zeros(len(points.time)), np.full(len(points.time), NOBODY)
+    point: Ints
+    share: Floats
+    """Of the stretch after the point."""
+    call: Nodes
+    """The collective."""
+
+    def by_point(self, many: int) -> Floats:
+        """By host point: which share of the stretch after it waits."""
+        shares = np.zeros(many)
+        shares[self.point] = self.share
+        return shares
+
+
+@memoize_per_trace
+def waits_for_collectives(points: HostPoints) -> CollectiveWaits:
+    """Where threads wait for a collective of the host, and for how much of a stretch."""
     calls, length = points.calls, points.length
-    if not len(calls):
-        return part, awaited
-    collectives = np.flatnonzero(calls.named(talks_on_host))
+    collectives = np.flatnonzero(calls.named(talks_on_host)) if len(calls) else points.first[:0]
+    if not len(collectives):
+        return CollectiveWaits(points.first[:0], np.zeros(0), points.first[:0])
     long = np.flatnonzero(length >= PointsLimits.min_wait_ns)
-    if not len(collectives) or not len(long):
-        return part, awaited
     inside = descendant_mask(collectives, calls.size)
     long = long[~((points.owner[long] >= 0) & inside[points.owner[long]])]
     ends = points.time[long] + length[long]
@@ -353,10 +367,9 @@ def waits_for_collectives(points: HostPoints) -> tuple[Floats, Ints]:
     )
     share = taken / length[long]
     waits = is_met & (share >= PointsLimits.min_waiting_share)
-    part[long[waits]] = share[waits]
     by_end = collectives[np.argsort(calls.end[collectives], kind="stable")]
-    awaited[long[waits]] = by_end[np.searchsorted(calls.end[by_end], nearest[waits])]
-    return part, awaited
+    awaited = by_end[np.searchsorted(calls.end[by_end], nearest[waits])]
+    return CollectiveWaits(long[waits], share[waits], awaited)
 
 
 def _nearest(ordered: Ints, moments: Ints) -> Ints:

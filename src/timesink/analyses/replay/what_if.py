@@ -339,7 +339,7 @@ def _outside_of_calls(points: HostPoints) -> Flags:
     calls = points.calls
     bare = points.owner < 0
     bare |= calls.named(names.is_profiler_step)[points.owner]
-    return np.asarray(bare & (waits_for_collectives(points)[0] == 0))
+    return np.asarray(bare & (waits_for_collectives(points).by_point(len(bare)) == 0))
 
 
 def device_waits(graph: ReplayGraph) -> Flags:
@@ -425,7 +425,8 @@ def _scale_work(scenario: Scenario, chosen: _Selection, change: AskedChange) -> 
     stretch = np.where(chosen.stretches, scenario.stretch * change.factor, scenario.stretch)
     if change.sort == "communication" and chosen.roots.any():
         # Threads that did nothing until a collective ended go on that much sooner, or later.
-        stretch *= 1 - waits_for_collectives(scenario.graph.points)[0] * (1 - change.factor)
+        waits = waits_for_collectives(scenario.graph.points)
+        stretch[waits.point] *= 1 - waits.share * (1 - change.factor)
     length = np.where(chosen.activities, scenario.length * change.factor, scenario.length)
     return replace(scenario, stretch=stretch, length=length)
 
@@ -516,7 +517,7 @@ def _as_graph(scenario: Scenario, chosen: _Selection, change: AskedChange) -> Sc
     )
     inside = descendant_mask(np.flatnonzero(is_excluded), calls.size)
     stays = (owner >= 0) & inside[owner] if len(calls) else owner >= 0
-    left = np.where(stays, 1.0, waits_for_collectives(graph.points)[0])
+    left = np.where(stays, 1.0, waits_for_collectives(graph.points).by_point(len(stays)))
     stretch = np.where(chosen.stretches, scenario.stretch * left, scenario.stretch)
     stretch[_first_launches(scenario, chosen, change)] += WhatIfLimits.graph_launch_ns
     return replace(scenario, stretch=stretch, graph=replace(graph, gap=gap, lag=lag))

@@ -13,6 +13,7 @@ import polars as pl
 from msgspec import structs
 
 from timesink.analyses import columns
+from timesink.model.arrays import wide
 from timesink.model.captures import captured_spans
 from timesink.model.intervals import Flags, Ints
 from timesink.model.schema import CAPTURED_KINDS
@@ -337,7 +338,7 @@ def _device_places(
 
 def _labels(named: columns.Texts, kinds: columns.Texts) -> tuple[Ints, list[tuple[str, str]]]:
     """A number per event for its name and kind, and what each number stands for."""
-    joint = named.codes * len(kinds.texts) + kinds.codes
+    joint = wide(named.codes) * len(kinds.texts) + kinds.codes
     seen = np.zeros(len(named.texts) * len(kinds.texts), dtype=np.bool_)
     seen[joint] = True
     pairs = [divmod(code, len(kinds.texts)) for code in np.flatnonzero(seen).tolist()]

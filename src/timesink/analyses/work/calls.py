@@ -43,6 +43,7 @@ from timesink.analyses.work.arguments import (
     type_members,
 )
 from timesink.analyses.work.formulas import FormulaRegistry, Work, formula_of, work_of
+from timesink.model.arrays import wide
 from timesink.model.intervals import Flags, Ints
 from timesink.model.nested_calls import Nodes, enclosing_calls, levels
 from timesink.model.schema import KERNEL_KINDS
@@ -155,7 +156,7 @@ def _owned_work(trace: Trace, user_formulas: FormulaRegistry | None) -> _OwnedWo
     owned = np.flatnonzero(owner >= 0)
     # A call may work on several devices: each has its own part of it.
     number = device_numbers(trace)[rows]
-    places = owner[owned] * (int(number.max(initial=0)) + 2) + number[owned] + 1
+    places = wide(owner[owned]) * (int(number.max(initial=0)) + 2) + number[owned] + 1
     keys, place = np.unique(places, return_inverse=True)
     first = np.full(len(keys), len(rows))
     np.minimum.at(first, place, owned)
@@ -344,7 +345,7 @@ def _argument_sets(
     inputs = trace.lazy("host").select("index", *_INPUTS).collect()[forest.row[node]]
     extra = _rare_arguments(trace, inputs["index"])
     keyed = inputs.with_columns(
-        pl.Series("name", forest.name[node]),
+        pl.Series("name", wide(forest.name[node])),
         pl.Series("signature", signature, dtype=pl.UInt64),
         pl.Series("extra", [str(extra.get(at, "")) for at in inputs["index"]], dtype=pl.String)
         if extra

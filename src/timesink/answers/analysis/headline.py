@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -129,13 +129,7 @@ def headline(
     for finding in findings:
         if finding.id == "cpu-contention" and finding.id in _RULES.get(costly, ()):
             return f"{line} {finding.title}. {finding.advice}"
-    # A finding about a small share of runtime calls does not explain them.
-    least = _MIN_SHARE_OF_PART * costs[costly] / average["total_ns"]
-    is_explained = any(
-        finding.id in _RULES["runtime"] and finding.share >= least and not finding.saves_nothing
-        for finding in findings
-    )
-    if costly == "runtime" and not is_explained:
+    if costly == "runtime":
         line += _longest_call(trace, costs[costly])
     return line + _advice(findings)
 
@@ -323,14 +317,22 @@ def _advice(findings: Sequence[RunFinding]) -> str:
     if ranks and ranks[0].rule in _OF_RANKS:
         # Which rank it is comes first: what to try is of no use without it.
         return f" {_upper_first(ranks[0].title)}. {ranks[0].advice}"
+    best = biggest_saving(findings)
+    if best is not None:
+        return f" {saving_sentence(best)}"
     helpful = [finding for finding in findings if not finding.saves_nothing]
-    saving = [finding for finding in helpful if finding.cost_ns or finding.between_ns]
-    if not saving:
-        measured = [finding for finding in helpful if finding.share] or helpful
-        return f" Advice: {_lower_first(_action(measured[0].advice))}." if measured else ""
-    best = max(saving, key=lambda finding: finding.cost_ns + finding.between_ns)
-    if best.rule == _LAUNCHES:
-        best = next((finding for finding in saving if finding.id == _DOMINANT), best)
+    measured = [finding for finding in helpful if finding.share] or helpful
+    return f" Advice: {_lower_first(_action(measured[0].advice))}." if measured else ""
+
+
+def biggest_saving(findings: Iterable[RunFinding]) -> RunFinding | None:
+    """The finding that saves most, in steps and between two; None where none saves anything."""
+    saving = [finding for finding in findings if finding.cost_ns or finding.between_ns]
+    return max(saving, key=lambda finding: finding.cost_ns + finding.between_ns, default=None)
+
+
+def saving_sentence(best: RunFinding) -> str:
+    """What to do and how much shorter a step is then."""
     head, mark, rest = _split_action(_action(best.advice))
     amount = "at most" if catalogue()["run"][best.rule].get("at_most") else "about"
     saved = f"{amount} {units.brief_ns(best.cost_ns or best.between_ns)}"
@@ -345,7 +347,7 @@ def _advice(findings: Sequence[RunFinding]) -> str:
     lead = "Biggest saving"
     if head.startswith(_MEASURES):
         lead, action = "Next", f"{head} (saving {saved})"
-    return f" {lead}: {_lower_first(action)}{mark}{rest}.{_limit_of(best)}"
+    return f"{lead}: {_lower_first(action)}{mark}{rest}.{_limit_of(best)}"
 
 
 def _limit_of(finding: RunFinding) -> str:

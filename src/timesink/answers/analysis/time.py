@@ -15,7 +15,7 @@ from timesink.analyses.damage import refusing_damage
 from timesink.analyses.device_utilisation import device_utilisation
 from timesink.analyses.memory_curve import CPU, memory_peaks
 from timesink.analyses.names import device_word, short_kernel_name
-from timesink.analyses.replay.critical_path import path_kinds
+from timesink.analyses.replay.critical_path import outside_calls_ns, path_kinds
 from timesink.analyses.steps import PARTS, average_step, cut_steps, find_steps, step_breakdown
 from timesink.answers.analysis.roofs import efficiency_tiles
 from timesink.answers.analysis.tables import Analysed, Empty, SectionResult, neighbours, together
@@ -78,6 +78,7 @@ def steps_section(run: Analysed) -> SectionResult:
 
 
 PATH_KINDS = parts_of("critical-path")
+_OUTSIDE = "outside of recorded calls"
 _MIN_SHARE_SHOWN = 0.01
 """Of the critical path: smaller parts are not named."""
 
@@ -94,9 +95,16 @@ def critical_path_section(run: Analysed) -> SectionResult:
         if run.brief and find_steps(run.trace).height:
             return Section("critical-path", title, (Text(sentence(NO_PATH)),))
         return Empty("critical-path", title, NO_PATH)
+    # What no recorded call covers is called so everywhere.
+    outside_ns = outside_calls_ns(played)
+    named = {PATH_KINDS[kind].words: ns for kind, ns in kinds.items()}
+    if outside_ns >= _MIN_SHARE_SHOWN * cycle:
+        code = PATH_KINDS["host"].words
+        named |= {code: named[code] - outside_ns, f"{code} {_OUTSIDE}": outside_ns}
+    largest = sorted(named.items(), key=lambda part: -part[1])
     shares = (
-        f"{PATH_KINDS[kind].words} {units.share(ns, cycle)}"
-        for place, (kind, ns) in enumerate(kinds.items())
+        f"{words} {units.share(ns, cycle)}"
+        for place, (words, ns) in enumerate(largest)
         if not place or ns >= _MIN_SHARE_SHOWN * cycle
     )
     line = f"{', '.join(shares)}."

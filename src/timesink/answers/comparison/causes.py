@@ -346,15 +346,16 @@ def why_blocks(
             high,
             tuple(map(short_names, notes)),
         )
-    if has_changed(diagnosis) and diagnosis.attribution:
+    # Runs that are not comparable have differences, no change in a place and no causes of it.
+    is_comparable = diagnosis.verdict != "incomparable"
+    if is_comparable and has_changed(diagnosis) and diagnosis.attribution:
         yield attribution_block(diagnosis)
     causes = causes_block(diagnosis, link, brief=brief)
-    # Runs that are not comparable have differences, and no causes of a change.
-    if (causes.items or causes.empty) and diagnosis.verdict != "incomparable":
+    if (causes.items or causes.empty) and is_comparable:
         yield causes
     # Without causes these are what is said instead of them.
     paces = [pace.sentence for pace in diagnosis.paces] if diagnosis.causes else []
-    unexplained = "" if diagnosis.verdict == "incomparable" else unexplained_line(diagnosis)
+    unexplained = unexplained_line(diagnosis) if is_comparable else ""
     yield from paragraphs([*paces, unexplained, symptoms(diagnosis)])
 
 

@@ -225,7 +225,8 @@ def _of_one(
     why = causes.why_blocks(
         diagnosis, _sides(pair, report), diagnosis.notes, link, word=word, brief=brief
     )
-    opening = (*edits_blocks(diagnosis), *why, *_warnings(report, diagnosis))
+    summary = causes.paragraphs(sentences.further_sentences(report, diagnosis))
+    opening = (*summary, *edits_blocks(diagnosis), *why, *_warnings(report, diagnosis))
     title = _DIFFERENCES if diagnosis.verdict == "incomparable" else _VERDICT
     yield Section("verdict", title, opening)
     yield from () if gate is None else (gate_section(gate),)

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from timesink.comparison.results import Exploration
 
 _MAX_CAUSES = 2
+_MAX_SENTENCES = 4
+"""Of a headline: where more is to be said, it says one, and the rest stands below."""
 _MAX_FINDINGS = 5
 _MAX_COUNTERS = 3
 _SURE = 0.5
@@ -76,8 +78,30 @@ _MIN_SHARE = 0.05
 
 
 def pair_headline(pair: Pair, why: Diagnosis | None = None) -> str:
-    """Whether the work is the same, how step time changed, what explains it or changed most."""
-    return " ".join(summary_sentences(PairView(pair), why))
+    """Whether the work is the same, how step time changed, what explains it or changed most.
+
+    Where that takes many sentences, one: how step time changed, and what changed in the program.
+    """
+    lines = summary_sentences(PairView(pair), why)
+    return _short_headline(lines, why) or " ".join(lines)
+
+
+def further_sentences(report: PairView, why: Diagnosis) -> list[str]:
+    """All that is to be said on a pair, where its headline is only a part of it."""
+    lines = summary_sentences(report, why)
+    return lines if _short_headline(lines, why) else []
+
+
+def _short_headline(lines: Sequence[str], why: Diagnosis | None) -> str:
+    """The verdict on step time with the first change of the program; empty where all fits."""
+    edits = () if why is None or why.program is None else why.program.edits
+    if why is None or not edits or why.verdict not in _LONGER or len(lines) <= _MAX_SENTENCES:
+        return ""
+    text = with_verdict(why.reason, verdict_sentence(why)).removesuffix(".")
+    if text not in " ".join(lines):
+        return ""
+    more = f" and {units.count_noun(len(edits) - 1, 'more changes')}" if edits[1:] else ""
+    return f"{text}, with {lower_first(edits[0].sentence.removesuffix('.'))}{more}."
 
 
 def summary_sentences(report: PairView, why: Diagnosis | None = None) -> list[str]:

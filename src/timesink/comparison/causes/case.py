@@ -6,7 +6,7 @@ settled in a ledger, by how much of the time is left: nothing is explained twice
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, wraps
 from statistics import median
@@ -18,18 +18,20 @@ import polars as pl
 from msgspec import structs
 
 from timesink.analyses.behaviour.anatomy import Anatomy
-from timesink.analyses.behaviour.classes import PART_OF_CLASS, SIDE_WAIT, UNTRACED
-from timesink.analyses.behaviour.functions import NO_CALL, STEP_MARK, STEP_MARK_TOLD, WAITING
+from timesink.analyses.behaviour.classes import PART_OF_CLASS, UNTRACED
+from timesink.analyses.behaviour.functions import NO_CALL, STEP_MARK, STEP_MARK_TOLD
 from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
-from timesink.analyses.columns import numbers
+from timesink.analyses.columns import encode, numbers
 from timesink.analyses.kernels.families import load_families
 from timesink.analyses.names import is_data_loader, short_name
 from timesink.analyses.statistics.mean_changes import mean_changes
 from timesink.analyses.statistics.moments import QUIETLY, column_means
+from timesink.comparison.causes.conditions import Condition, is_program, on_host, text_is, waits
 from timesink.comparison.results import Pair, Process
 from timesink.comparison.steps.recorded_events import equally_often, find_unrecorded
 from timesink.comparison.thresholds import CaseLimits
 from timesink.model import units as amounts
+from timesink.model.arrays import combine_codes
 from timesink.model.diagnosis import Component
 from timesink.model.findings import Anomaly, Cause, Evidence, Interval
 from timesink.model.intervals import Floats, Ints
@@ -38,12 +40,10 @@ from timesink.patterns import regex
 from timesink.rules.register import make_cause
 
 _KEY = ["function", "function_class", "device"]
-_SYSTEM = ("oncpu", "runq", "cpu_os_syscall_mem", "disk_read_and_write")
-"""What the system does with a process: slices of a processor, faults, reads."""
-_ADDRESS = " at 0x[0-9a-fA-F]+"
+_ADDRESS = regex(" at 0x[0-9a-fA-F]+")
 
 
-class CaseFunctions(msgspec.Struct, frozen=True, eq=False):
+class CaseFunctions(msgspec.Struct, frozen=True, eq=False, dict=True):
     """All that ran on either side: a row of `table` is a column of the arrays."""
 
     table: pl.DataFrame
@@ -54,12 +54,12 @@ class CaseFunctions(msgspec.Struct, frozen=True, eq=False):
     base_calls: Floats
     new_calls: Floats
 
-    @property
+    @cached_property
     def calls(self) -> tuple[Floats, Floats]:
         """Mean calls per step on both sides."""
         return column_means(self.base_calls), column_means(self.new_calls)
 
-    @property
+    @cached_property
     def times(self) -> tuple[Floats, Floats]:
         """Mean time per step on both sides."""
         return column_means(self.base), column_means(self.new)
@@ -71,15 +71,22 @@ class CaseFunctions(msgspec.Struct, frozen=True, eq=False):
         ran = [np.vstack([times, calls]).any(axis=0) for times, calls in sides]
         return self.table.filter(pl.Series(ran[0])), self.table.filter(pl.Series(ran[1]))
 
-    def where(self, *conditions: pl.Expr) -> np.ndarray:
-        """Which functions fulfil all conditions on the columns of the table."""
-        every = conditions[0] if len(conditions) == 1 else pl.all_horizontal(*conditions)
-        mask = self.table.select(every).to_series()
-        return (mask.fill_null(value=False) if mask.null_count() else mask).to_numpy()
+    @cached_property
+    def _texts(self) -> dict[str, list[str | None]]:
+        return {name: self.table[name].to_list() for name in self.table.columns}
+
+    def where(self, *conditions: Condition) -> np.ndarray:
+        """Which functions fulfil all conditions on the texts of the table."""
+        fulfilled, *others = (condition.test(self._texts)[0] for condition in conditions)
+        return np.asarray(np.logical_and.reduce([fulfilled, *others]))
 
     @property
     def called_equally(self) -> np.ndarray:
         """Which run on both sides, and equally often."""
+        return self._called_equally.copy()
+
+    @cached_property
+    def _called_equally(self) -> np.ndarray:
         if not len(self.base) or not len(self.new):
             return np.zeros(self.table.height, dtype=bool)
         same = equally_often(*self.calls)
@@ -102,40 +109,90 @@ class CaseFunctions(msgspec.Struct, frozen=True, eq=False):
 @QUIETLY
 def functions_of(base: pl.DataFrame, new: pl.DataFrame) -> CaseFunctions:
     """Every function of two behaviour tables."""
-    sides = [_per_cycle(side) for side in (base, new)]
-    table = pl.concat([side.select(_KEY) for side in sides]).unique(maintain_order=True)
-    table = table.sort(_KEY)
-    times, calls = zip(
-        *(
-            cycle_matrices(rows, side["cycle"].unique().sort(), table, "dur_ns", "calls")
-            for rows, side in zip(sides, (base, new), strict=True)
-        ),
-        strict=True,
-    )
+    sides = [_FunctionRows.of(side) for side in (base, new)]
+    every = {key for side in sides for key in side.keys if key[0] is not None}
+    keys = sorted(every, key=lambda key: [(text is not None, text or "") for text in key])
+    column_of = {key: column for column, key in enumerate(keys)}
+    times, calls = zip(*(side.matrices(column_of) for side in sides), strict=True)
     # Functions with the part of the cycle they belong to, and the family of kernels.
-    computing = ~on_host() & (pl.col("function_class") == "gpu_compute")
-    names = table.filter(computing)["function"].unique().to_list()
-    families = {name: family_of(name) for name in names}
-    family = pl.col("function").replace_strict(families, default=None, return_dtype=pl.String)
-    loaders = [name for name in table["function"].unique() if is_data_loader(name)]
-    part = (
-        pl.when(pl.col("function").is_in(loaders))
-        .then(pl.lit("data_loading"))
-        .when(pl.col("function") == NO_CALL)
-        .then(pl.lit("idle"))
-        .otherwise(pl.col("function_class").replace_strict(PART_OF_CLASS, default="host_cpu"))
+    families = [
+        family_of(name)
+        if function_class == "gpu_compute" and device not in (None, HOST_DEVICE)
+        else None
+        for name, function_class, device in keys
+    ]
+    texts: list[Sequence[str | None]] = [*zip(*keys, strict=True)] or [(), (), ()]
+    table = pl.DataFrame(
+        [
+            *(pl.Series(name, of, dtype=pl.String) for name, of in zip(_KEY, texts, strict=True)),
+            pl.Series("part", [_part_of(key) for key in keys], dtype=pl.String),
+            pl.Series("family", families, dtype=pl.String),
+        ]
     )
-    described = table.with_columns(part=part, family=pl.when(computing).then(family))
-    return CaseFunctions(described, *times, *calls)
+    return CaseFunctions(table, *times, *calls)
 
 
-def _per_cycle(side: pl.DataFrame) -> pl.DataFrame:
-    columns = ["cycle", *_KEY, "dur_ns", "calls"]
-    rows = plain_texts(once_per_cycle(side.select(columns)))
-    rows = rows.with_columns(pl.col("function_class", "device").cast(pl.String))
-    # Where an object lies in memory is another place in every run.
-    named = pl.col("function").str.replace_all(_ADDRESS, "")
-    return rows.filter(pl.col("function").is_not_null()).with_columns(named)
+_FunctionKey = tuple[str | None, str | None, str | None]
+"""Name, class and device of a function."""
+
+
+def _part_of(key: _FunctionKey) -> str:
+    """The part of the cycle that a function belongs to."""
+    name, function_class, _ = key
+    if is_data_loader(name or ""):
+        return "data_loading"
+    return "idle" if name == NO_CALL else PART_OF_CLASS.get(function_class or "", "host_cpu")
+
+
+class _FunctionRows(msgspec.Struct, frozen=True, eq=False):
+    """What each function did in each cycle of a behaviour table."""
+
+    keys: list[_FunctionKey]
+    """Some may be the same."""
+    key: Ints
+    """Of each row."""
+    cycle: Ints
+    """Of each row: place among the cycles of the table."""
+    cycles: int
+    time: Floats
+    calls: Floats
+
+    @classmethod
+    def of(cls, side: pl.DataFrame) -> _FunctionRows:
+        rows = once_per_cycle(plain_texts(side))
+        columns = [encode(rows[name]) for name in _KEY]
+        first, key = np.unique(
+            combine_codes(*(codes for codes, _ in columns)), return_index=True, return_inverse=True
+        )[1:]
+        # Where an object lies in memory is another place in every run.
+        texts = [list(of) for _, of in columns]
+        texts[0] = [name and _ADDRESS.sub("", name) for name in texts[0]]
+        named = [
+            [of[code] for code in codes[first]]
+            for (codes, _), of in zip(columns, texts, strict=True)
+        ]
+        numbers_of_cycles = np.unique(side["cycle"].to_numpy())
+        return cls(
+            list(zip(*named, strict=True)),
+            key,
+            np.searchsorted(numbers_of_cycles, rows["cycle"].to_numpy()),
+            len(numbers_of_cycles),
+            numbers(rows["dur_ns"]).astype(np.float64),
+            numbers(rows["calls"]).astype(np.float64),
+        )
+
+    def matrices(self, column_of: Mapping[_FunctionKey, int]) -> tuple[Floats, Floats]:
+        """Time and calls, a row per cycle and a column per function."""
+        column = np.array([column_of.get(key, -1) for key in self.keys], dtype=np.int64)[self.key]
+        some = column >= 0
+        where = self.cycle[some] * len(column_of) + column[some]
+        many = self.cycles * len(column_of)
+        times, calls = (
+            np.bincount(where, amount[some], minlength=many).astype(np.float64)
+            for amount in (self.time, self.calls)
+        )
+        shape = self.cycles, len(column_of)
+        return times.reshape(shape), calls.reshape(shape)
 
 
 def cycle_matrices(
@@ -146,14 +203,18 @@ def cycle_matrices(
     What the rows of `columns` hold, such as a function and a device, tells the column of a row.
     """
     matrices = [np.zeros((len(cycles), columns.height)) for _ in values]
-    if rows.is_empty() or columns.is_empty():
+    if rows.is_empty() or columns.is_empty() or not len(cycles):
         return matrices
-    placed = rows.join(cycles.to_frame("cycle").with_row_index("row"), "cycle").join(
-        columns.with_row_index("column"), columns.columns, nulls_equal=True
-    )
-    where = placed["row"].to_numpy(), placed["column"].to_numpy()
+    column_of = {key: column for column, key in enumerate(columns.iter_rows())}
+    keys = list(zip(*(rows[name].to_list() for name in columns.columns), strict=True))
+    column = np.array([column_of.get(key, -1) for key in keys], dtype=np.int64)
+    of_row, wanted = rows["cycle"].to_numpy(), cycles.to_numpy()
+    order = np.argsort(wanted, kind="stable")
+    place = order[np.minimum(np.searchsorted(wanted, of_row, sorter=order), len(order) - 1)]
+    some = (column >= 0) & (wanted[place] == of_row)
+    where = place[some], column[some]
     for name, matrix in zip(values, matrices, strict=True):
-        np.add.at(matrix, where, numbers(placed[name]).astype(np.float64))
+        np.add.at(matrix, where, numbers(rows[name]).astype(np.float64)[some])
     return matrices
 
 
@@ -168,22 +229,6 @@ def computes_on_host(functions: CaseFunctions) -> bool:
     return not bool(functions.where(~on_host()).any())
 
 
-def on_host() -> pl.Expr:
-    """Whether a function is one of the host."""
-    return pl.col("device") == HOST_DEVICE
-
-
-def is_program() -> pl.Expr:
-    """Whether a function is a call of the program that does not wait, and not of the system."""
-    return on_host() & ~waits() & ~pl.col("function_class").is_in(_SYSTEM).fill_null(value=True)
-
-
-def waits() -> pl.Expr:
-    """Whether a function of the host only waits: for the device, or for another thread."""
-    waiting = pl.col("function_class").is_in(["cpu_sync", SIDE_WAIT, "runq"])
-    return waiting | (pl.col("function") == WAITING)
-
-
 # -- functions that come with each other -----------------------------------------------------------
 
 
@@ -193,7 +238,7 @@ def more_calls(functions: CaseFunctions) -> np.ndarray:
     rise = new - base
     more = (rise >= CaseLimits.min_more) & ~functions.called_equally
     # Time in no call is cut into pieces by calls, and is not called itself.
-    calls = functions.where(pl.col("function_class").ne_missing(UNTRACED))
+    calls = ~functions.where(text_is("function_class", UNTRACED))
     return np.where(more & calls, rise, 0.0)
 
 
@@ -250,7 +295,7 @@ def more_of_all(functions: CaseFunctions) -> float | None:
         return None
     ratio = _usual_ratio(functions)
     agree, total = in_proportion(functions, ratio), np.sum(functions.times, axis=0)
-    for there in (is_program(), pl.col("part") == "device_compute"):
+    for there in (is_program(), text_is("part", "device_compute")):
         part = functions.where(there)
         if total[part & agree].sum() < CaseLimits.nearly_all * total[part].sum():
             return None
@@ -638,13 +683,28 @@ class CaseSide:
     @cached_property
     def cycles(self) -> list[int]:
         """Numbers of its cycles, in the order of the rows of `CaseFunctions`."""
-        return self.role.behaviour["cycle"].unique().sort().to_list()
+        cycles: list[int] = np.unique(self.role.behaviour["cycle"].to_numpy()).tolist()
+        return cycles
+
+    @cached_property
+    def _part_times(self) -> dict[str | None, Floats]:
+        """Time of each part in each of its cycles, in order."""
+        rows, cycles = self.anatomy.parts, np.array(self.cycles, dtype=np.int64)
+        place, time = np.searchsorted(cycles, rows["cycle"].to_numpy()), rows["dur_ns"].to_numpy()
+        inside = np.append(cycles, -1)[place] == rows["cycle"].to_numpy()
+        codes, texts = encode(rows["part"])
+        return {
+            text: np.bincount(place[mine], time[mine], minlength=len(cycles)).astype(np.float64)
+            for code, text in enumerate(texts)
+            for mine in [np.flatnonzero(inside & (codes == code))]
+        }
 
     def times_of(self, *parts: str) -> Floats:
         """Time of parts of the cycle together in each of its cycles, in order; zero where none."""
-        chosen = self.anatomy.parts.filter(pl.col("part").cast(pl.String).is_in(parts))
-        summed = dict(chosen.group_by("cycle").agg(pl.col("dur_ns").sum()).iter_rows())
-        return np.array([summed.get(cycle, 0.0) for cycle in self.cycles], dtype=np.float64)
+        times = [
+            self._part_times[part] for part in dict.fromkeys(parts) if part in self._part_times
+        ]
+        return np.asarray(sum(times, np.zeros(len(self.cycles))))
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
@@ -784,8 +844,11 @@ def case_of(
     """The case of a pair."""
     functions = functions_of(pair.base.behaviour, pair.new.behaviour)
     missing = find_unrecorded(*functions.ran)
-    blurred = functions.table.filter(functions.where(missing.call_these()))["function"]
-    functions = functions.only(functions.where(~missing.of_these()))
+    blurred: Iterable[str] = ()
+    if missing.any:
+        table = functions.table
+        blurred = table.filter(missing.call_these())["function"]
+        functions = functions.only(table.select(~missing.of_these()).to_series().to_numpy())
     lengths = pair.cycle_times.base_ns
     typical_ns = median(lengths) if lengths else float(functions.times[0].sum())
     return DiagnosisCase(

@@ -27,11 +27,16 @@ from timesink.comparison.causes.case import (
     excess,
     in_proportion,
     is_certain,
-    is_program,
     more_of_all,
-    on_host,
     slowdown,
     told_name,
+)
+from timesink.comparison.causes.conditions import (
+    is_named,
+    is_program,
+    on_host,
+    text_is,
+    text_passes,
     waits,
 )
 from timesink.comparison.thresholds import DeviceLimits
@@ -55,7 +60,7 @@ _FORMATS = (
 """The first that is found counts: kernels of a narrow format often name a wide accumulator too."""
 _RULES = tuple((name, regex(rule, re.IGNORECASE)) for name, rule in _FORMATS)
 FULL_PRECISION = frozenset({"fp32", "fp64"})
-_COMPUTES = pl.col("part") == "device_compute"
+_COMPUTES = text_is("part", "device_compute")
 _MAX_LISTED = 3
 
 
@@ -81,13 +86,13 @@ class FamilyChange(msgspec.Struct, frozen=True, eq=False):
 def _changed_families(case: DiagnosisCase) -> Iterator[FamilyChange]:
     """Families whose time in kernels that came, went or run more or less often changed for sure."""
     functions = case.functions
-    computing = functions.where(_COMPUTES, ~pl.col("function").is_in(list(case.taken)))
+    computing = functions.where(_COMPUTES, ~is_named(case.taken))
     equal = computing & functions.called_equally
     pace = slowdown(functions.base, functions.new, equal)
     if only_swapped(functions):
         return
     for name in functions.table["family"].drop_nulls().unique().sort():
-        which = computing & ~equal & functions.where(pl.col("family") == name)
+        which = computing & ~equal & functions.where(text_is("family", name))
         if not which.any():
             continue
         base = functions.base[:, which].sum(axis=1) * pace
@@ -161,7 +166,7 @@ def kernel_change(case: DiagnosisCase) -> Iterator[Claim]:
 def _along_told(case: DiagnosisCase, host: Launching) -> str:
     """Which operators run more or less often with the kernels, and what that takes."""
     functions = case.functions
-    operators = host.which & functions.where(pl.col("function_class") == "cpu_operator")
+    operators = host.which & functions.where(text_is("function_class", "cpu_operator"))
     if not operators.any():
         return ""
     names = case.names(by_change(functions, operators))
@@ -223,9 +228,7 @@ def longer_kernels(case: DiagnosisCase) -> Iterator[Claim]:
     if is_other_work(case, ratios):
         return
     odd = {anomaly.device for anomaly in case.anomalies} - {HOST_DEVICE}
-    kernels = functions.called_equally & functions.where(
-        _COMPUTES, ~pl.col("device").is_in(list(odd))
-    )
+    kernels = functions.called_equally & functions.where(_COMPUTES, ~text_is("device", *odd))
     pace_excess = excess(functions.base, functions.new, kernels)
     sure = np.nan_to_num(ratios, nan=1.0) > 1 + DeviceLimits.same_work
     if (
@@ -400,9 +403,9 @@ class Launching(msgspec.Struct, frozen=True, eq=False):
         functions = self.case.functions
         marks = functions.where(
             on_host(),
-            pl.col("function_class").is_in(["cpu_annotation", UNTRACED]),
-            pl.col("part") != "data_loading",
-            ~pl.col("function").is_in([*self.case.taken, *self.case.blurred]),
+            text_is("function_class", "cpu_annotation", UNTRACED),
+            ~text_is("part", "data_loading"),
+            ~is_named([*self.case.taken, *self.case.blurred]),
         )
         called = functions.where(on_host()) & ~marks
         often = [float(side[called].sum()) for side in functions.calls]
@@ -437,7 +440,7 @@ def find_launching(case: DiagnosisCase, kernels: list[np.ndarray]) -> Launching:
     if ratio is not None:
         mask |= in_proportion(functions, ratio)
     mask |= _launches(functions, total)
-    is_candidate = functions.where(on_host(), ~waits(), ~pl.col("function").is_in(list(case.taken)))
+    is_candidate = functions.where(on_host(), ~waits(), ~is_named(case.taken))
     return Launching(case, np.asarray(mask & is_candidate), ratio)
 
 
@@ -466,7 +469,8 @@ def _launches(functions: CaseFunctions, rise: float) -> np.ndarray:
     """Calls that launch kernels, where there are more of them by as many as there are kernels."""
     base, new = functions.calls
     mask = functions.where(
-        pl.col("function_class") == "cpu_launch", pl.col("function").str.contains("Launch")
+        text_is("function_class", "cpu_launch"),
+        text_passes("function", lambda name: "Launch" in name),
     )
     mask &= ~functions.called_equally
     agrees = abs(float((new - base)[mask].sum()) - rise) <= DeviceLimits.as_many * abs(rise)

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from timesink.analyses.behaviour.anatomy import PARTS, Anatomy
 from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
-from timesink.analyses.columns import memoize_per_trace
+from timesink.analyses.columns import among, encode, memoize_per_trace, numbers
 from timesink.analyses.statistics.mean_changes import mean_changes
 from timesink.analyses.statistics.moments import moments
 from timesink.analyses.statistics.robust import median_and_error
@@ -47,6 +47,7 @@ from timesink.comparison.steps.verdict import (
 )
 from timesink.comparison.thresholds import DiagnosisLimits
 from timesink.model import units, vendors
+from timesink.model.arrays import combine_codes, group_medians
 from timesink.model.diagnosis import (
     Component,
     CycleKinds,
@@ -409,34 +410,39 @@ def same_launches(pair: Pair, exposed: Mapping[str, float]) -> dict[str, float]:
 
 def _kernels(pair: Pair) -> pl.DataFrame:
     """Rows of `Pair.times` that compute, with their family and whether launches are equal."""
-    computing = pl.col("function_class") == "gpu_compute"
-    rows = pair.times.filter(computing, pl.col("device") != HOST_DEVICE)
-    talks = [name for name in rows["function"].unique() if vendors.is_collective_kernel(name)]
-    rows = rows.filter(~pl.col("function").is_in(talks))
+    computing = among(pair.times["function_class"], {"gpu_compute"})
+    rows = pair.times.filter(computing & ~among(pair.times["device"], {HOST_DEVICE, None}))
+    talks = [vendors.is_collective_kernel(name) for name in rows["function"].to_list()]
+    if any(talks):
+        rows = rows.filter(~np.array(talks))
     if rows.is_empty():
         return rows
-    family = {name: family_of(name) for name in rows["function"].unique()}
-    rows = rows.with_columns(
-        family=pl.col("function").replace_strict(family, return_dtype=pl.String)
-    )
-    for role, column in ((pair.base, "usual_base"), (pair.new, "usual_new")):
-        # How often kernels run in a cycle that has them: the median.
-        named = role.behaviour.select("cycle", *_KEY, "function_class", "calls")
-        ran = named.filter(pl.col("function_class").cast(pl.String) == "gpu_compute")
-        cycle_calls = (
-            plain_texts(once_per_cycle(ran)).group_by("cycle", *_KEY).agg(pl.col("calls").sum())
-        )
-        usual = cycle_calls.group_by(_KEY).agg(pl.col("calls").median().alias(column))
-        rows = rows.join(usual, _KEY, "left")
+    keys = list(zip(*(rows[name].to_list() for name in _KEY), strict=True))
+    family = [family_of(function) for function, _ in keys]
+    rows = rows.hstack([pl.Series("family", family, dtype=pl.String)])
     # Which both sides launch, as often on average or in a usual cycle.
-    calls = rows.select(pl.col("^(?:calls|usual)_(?:base|new)$").cast(pl.Float64))
-    call_counts = {name: calls[name].fill_null(np.nan).to_numpy() for name in calls.columns}
+    call_counts = {name: rows[name].to_numpy() for name in ("calls_base", "calls_new")}
+    for role, column in ((pair.base, "usual_base"), (pair.new, "usual_new")):
+        usual = _usual_calls(role.behaviour)
+        call_counts[column] = np.array([usual.get(key, np.nan) for key in keys])
     both = (call_counts["calls_base"] > 0) & (call_counts["calls_new"] > 0)
     is_equal = [
         equally_often(call_counts[f"{sort}_base"], call_counts[f"{sort}_new"])
         for sort in ("calls", "usual")
     ]
     return rows.with_columns(pl.Series("equal", both & (is_equal[0] | is_equal[1])))
+
+
+def _usual_calls(behaviour: pl.DataFrame) -> dict[tuple[str | None, ...], float]:
+    """How often each kernel runs in a cycle that has it: the median."""
+    every = once_per_cycle(plain_texts(behaviour))
+    rows = np.flatnonzero(among(every["function_class"], {"gpu_compute"}))
+    columns = [encode(every[name]) for name in _KEY]
+    key = combine_codes(*(codes for codes, _ in columns))[rows]
+    first, group = np.unique(key, return_index=True, return_inverse=True)[1:]
+    names = ([texts[code] for code in codes[rows[first]]] for codes, texts in columns)
+    usual = group_medians(group, numbers(every["calls"])[rows]).tolist()
+    return dict(zip(zip(*names, strict=True), usual, strict=True))
 
 
 # -- what the programs do otherwise ----------------------------------------------------------------

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
-import polars as pl
 
 from timesink.analyses.behaviour.functions import NO_CALL
 from timesink.comparison.causes.case import (
     HOST_PARTS,
     DiagnosisCase,
     computes_on_host,
-    is_program,
-    on_host,
     slowdown,
 )
+from timesink.comparison.causes.conditions import is_named, is_program, on_host, text_is
 from timesink.comparison.thresholds import EvenPaceLimits
 from timesink.model import units
 from timesink.model.diagnosis import EvenPace, ProgramChange
@@ -59,9 +57,9 @@ def _host_pace(
     # tells whether they were given as much.
     if not program.certain or computes_on_host(functions):
         return
-    is_host_work = functions.where(is_program(), pl.col("part") != "data_loading")
-    is_host_work |= functions.where(on_host(), pl.col("function") == NO_CALL)
-    is_host_work &= functions.called_equally | functions.where(pl.col("function") == NO_CALL)
+    is_host_work = functions.where(is_program(), ~text_is("part", "data_loading"))
+    is_host_work |= functions.where(on_host(), is_named([NO_CALL]))
+    is_host_work &= functions.called_equally | functions.where(is_named([NO_CALL]))
     factor = slowdown(functions.base, functions.new, is_host_work)
     parts = [part for part in case.attribution if part.part in HOST_PARTS]
     # What calls take that came or went has no pace.
@@ -112,7 +110,7 @@ def _on_host(causes: Sequence[Cause], names: Collection[str]) -> float:
 
 def _device_pace(case: DiagnosisCase, causes: Sequence[Cause], device: str) -> Iterator[EvenPace]:
     functions = case.functions
-    computing = functions.where(pl.col("part") == "device_compute", pl.col("device") == device)
+    computing = functions.where(text_is("part", "device_compute"), text_is("device", device))
     kernels = computing & functions.called_equally
     base, new = functions.times
     factor = slowdown(functions.base, functions.new, kernels)

@@ -16,7 +16,7 @@ from msgspec import structs
 
 from timesink.analyses.behaviour.anatomy import MIN_PLACE
 from timesink.analyses.behaviour.functions import NO_CALL, STEP_MARK
-from timesink.analyses.columns import memoize_per_trace, numbers
+from timesink.analyses.columns import encode, memoize_per_trace
 from timesink.analyses.statistics.moments import moments
 from timesink.analyses.statistics.student_t import welch_interval
 from timesink.comparison.causes.case import (
@@ -33,24 +33,22 @@ from timesink.comparison.causes.case import (
     by_change,
     change,
     computes_on_host,
-    cycle_matrices,
     excess,
     in_proportion,
     is_certain,
-    is_program,
     median_place,
     more_calls,
-    on_host,
     same_work,
     slowdown,
     told_name,
-    waits,
 )
+from timesink.comparison.causes.conditions import is_named, is_program, on_host, text_is, waits
 from timesink.comparison.causes.device import Launching, common_ratio
 from timesink.comparison.thresholds import CaseLimits, HostLimits
 from timesink.model import units
+from timesink.model.arrays import combine_codes, densify, exclusive_cumsum
 from timesink.model.findings import Evidence, Interval
-from timesink.model.intervals import Floats
+from timesink.model.intervals import Floats, Ints
 from timesink.model.units import join_names
 from timesink.patterns import regex
 
@@ -113,38 +111,58 @@ def places_of(case: DiagnosisCase) -> HostPlaces:
     if all(table.is_empty() for table in tables):
         base, new = (np.zeros((len(side.cycles), 0)) for side in (case.base, case.new))
         return HostPlaces((), base, new)
-    single = pl.concat([table.select(_PLACE) for table in tables]).unique(maintain_order=True)
-    many = single.group_by(_SORT, maintain_order=True).len().filter(pl.col("len") > 1)
-    sorts = many.select(*_SORT, pl.lit(None, pl.Int64).alias("occurrence"))
-    chosen = pl.concat([single, sorts]) if many.height else single
+    every = pl.concat([table[[*_PLACE, "cycle", "dur_ns"]] for table in tables])
+    # Numbers in the order in which places, and sorts of them, first come.
+    columns = [encode(every[name]) for name in _SORT]
+    sort = densify(combine_codes(*(codes for codes, _ in columns)))
+    turn = every["occurrence"].to_numpy()
+    place = combine_codes(sort, densify(turn))
+    first = np.unique(place, return_index=True)[1]
+    sort_of = sort[first]
+    times = np.bincount(sort_of)
+    many = np.flatnonzero(times > 1)
+    first_of_sort = np.unique(sort, return_index=True)[1][many]
     functions = case.functions
-    kinds = functions.table.filter(functions.where(pl.col("function_class") == "cpu_operator"))
-    operators = frozenset(kinds["function"])
-    which = tuple(
-        HostPlace(inside, after, before, turn, operators)
-        for inside, after, before, turn in chosen.iter_rows()
+    kinds = functions.table["function_class"].to_list()
+    operators = frozenset(
+        name
+        for name, kind in zip(functions.table["function"].to_list(), kinds, strict=True)
+        if kind == "cpu_operator"
     )
+    turns = [*turn[first].tolist(), *([None] * len(many))]
+    which = tuple(
+        HostPlace(inside, after, before, at, operators)
+        for row, at in zip([*first.tolist(), *first_of_sort.tolist()], turns, strict=True)
+        for inside, after, before in [[texts[codes[row]] for codes, texts in columns]]
+    )
+    split, single = tables[0].height, len(first)
     base, new = (
-        np.hstack(
-            [
-                cycle_matrices(side.anatomy.places, cycles, columns, "dur_ns")[0]
-                for columns in (single, sorts.select(_SORT))
-            ]
-        )
-        for side in (case.base, case.new)
-        for cycles in [pl.Series(side.cycles, dtype=pl.Int64)]
+        _place_times(side, place[rows], every[rows], single)
+        for side, rows in ((case.base, slice(split)), (case.new, slice(split, None)))
+    )
+    # Sorts that come more than once: what their places take together.
+    order = np.argsort(sort_of, kind="stable")
+    first_place = exclusive_cumsum(times)
+    base, new = (
+        np.hstack([side, np.add.reduceat(side[:, order], first_place, axis=1)[:, many]])
+        for side in (base, new)
     )
     # What the places of each sort may take that a side has not kept, as each takes too little.
-    missing = single.join(
-        case.base.anatomy.places.select(_PLACE).unique(), _PLACE, "anti", nulls_equal=True
-    )
-    counts = sorts.join(
-        missing.group_by(_SORT).len(), _SORT, "left", nulls_equal=True, maintain_order="left"
-    )
+    is_missing = np.bincount(place[:split], minlength=single) == 0
     lengths = case.base.anatomy.cycles["dur_ns"].median()
     least = MIN_PLACE * (lengths if isinstance(lengths, float) else 0.0)
-    base[:, single.height :] += least * numbers(counts["len"]).astype(np.float64)
+    base[:, single:] += least * np.bincount(sort_of, is_missing)[many]
     return HostPlaces(which, base, new)
+
+
+def _place_times(side: CaseSide, place: Ints, rows: pl.DataFrame, places: int) -> Floats:
+    """Time of each place in each cycle of a side."""
+    cycles, of_row = np.array(side.cycles, dtype=np.int64), rows["cycle"].to_numpy()
+    cycle = np.searchsorted(cycles, of_row)
+    inside = np.append(cycles, -1)[cycle] == of_row
+    where = (cycle * places + place)[inside]
+    times = np.bincount(where, rows["dur_ns"].to_numpy()[inside], minlength=len(cycles) * places)
+    return times.astype(np.float64).reshape(len(cycles), places)
 
 
 def place_evidence(side: CaseSide, place: HostPlace, values: Floats) -> Evidence:
@@ -243,9 +261,9 @@ def host_of(case: DiagnosisCase) -> HostPace:
     works = functions.where(
         is_program(),
         # Copies that wait for the device are no work of the host.
-        pl.col("function_class") != "cpu_copy",
-        pl.col("part") != "data_loading",
-        ~pl.col("function").is_in([*case.taken, *case.blurred]),
+        ~text_is("function_class", "cpu_copy"),
+        ~text_is("part", "data_loading"),
+        ~is_named([*case.taken, *case.blurred]),
     )
     places = places_of(case)
     # A number per function and place: that of the function whose own time it is.
@@ -402,8 +420,8 @@ def local_changes(case: DiagnosisCase) -> tuple[float, float]:
     and what shows of the losses that these make up for.
     """
     functions = case.functions
-    is_local = functions.where(is_program(), pl.col("part") != "data_loading")
-    is_local |= functions.where(on_host(), pl.col("function") == NO_CALL)
+    is_local = functions.where(is_program(), ~text_is("part", "data_loading"))
+    is_local |= functions.where(on_host(), is_named([NO_CALL]))
     base, new = (float(side[is_local].sum()) for side in functions.times)
     changes = _local(case, is_local)
     lost, gained = float(-np.minimum(changes, 0).sum()), float(np.maximum(changes, 0).sum())
@@ -455,7 +473,7 @@ def synchronisation(case: DiagnosisCase) -> Iterator[Claim]:
     """
     functions = case.functions
     rises = more_calls(functions)
-    more = (rises > 0) & functions.where(pl.col("function_class") == "cpu_sync")
+    more = (rises > 0) & functions.where(text_is("function_class", "cpu_sync"))
     if not more.any() or not same_work(functions):
         return
     first = int(np.argmax(np.where(more, rises, 0)))
@@ -514,12 +532,12 @@ def more_operators(case: DiagnosisCase) -> Iterator[Claim]:
     if not computes_on_host(case.functions):
         return
     functions = case.functions
-    operators = functions.where(pl.col("function_class") == "cpu_operator")
+    operators = functions.where(text_is("function_class", "cpu_operator"))
     ratio = common_ratio(functions, operators & ~functions.called_equally)
     if ratio is None:
         return
     which = operators & in_proportion(functions, ratio)
-    which &= functions.where(~pl.col("function").is_in([*case.taken, *case.blurred]))
+    which &= functions.where(~is_named([*case.taken, *case.blurred]))
     total = np.sum(functions.times, axis=0)
     if total[which].sum() < HostLimits.min_share_explained * total[operators].sum():
         return
@@ -547,8 +565,8 @@ def host_calls(case: DiagnosisCase) -> Iterator[Claim]:
     works = functions.where(
         is_program(),
         # How often a mark comes is a matter of how cycles are told apart.
-        ~pl.col("function").is_in([*case.taken, *case.blurred, *marks_of(case)]),
-        pl.col("part") != "data_loading",
+        ~is_named([*case.taken, *case.blurred, *marks_of(case)]),
+        ~text_is("part", "data_loading"),
     )
     other = works & ((more_calls(functions) > 0) | (more_calls(functions.swapped()) > 0))
     if not other.any() or not same_work(functions):
@@ -667,7 +685,7 @@ def data_loading(case: DiagnosisCase) -> Iterator[Claim]:
         case, rise
     ):
         return
-    loaders = case.functions.where(pl.col("part") == "data_loading")
+    loaders = case.functions.where(text_is("part", "data_loading"))
     took = case.times(float(base.mean()), float(new.mean()))
     yield case.claim(
         "data_loading",

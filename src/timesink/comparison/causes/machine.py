@@ -14,7 +14,6 @@ from typing import Any
 
 import msgspec
 import numpy as np
-import polars as pl
 from msgspec import structs
 
 from timesink.analyses.behaviour.anatomy import Anatomy
@@ -27,10 +26,9 @@ from timesink.comparison.causes.case import (
     by_change,
     change,
     is_certain,
-    on_host,
     slowdown,
-    waits,
 )
+from timesink.comparison.causes.conditions import on_host, text_is, waits
 from timesink.comparison.causes.device import only_swapped
 from timesink.comparison.causes.resources import (
     Context,
@@ -305,25 +303,25 @@ def host_environment(case: DiagnosisCase) -> Iterator[Claim]:
 
 def _device_growths(case: DiagnosisCase, anomaly: Anomaly) -> Iterator[_Growth]:
     """What the anomaly acts on, without functions that another one explains already."""
-    functions, device = case.functions, pl.col("device") == anomaly.device
+    functions, device = case.functions, text_is("device", anomaly.device)
     taken = {column for claim in case.settled for column in claim.columns}
     free = ~np.isin(np.arange(functions.table.height), list(taken))
     equal = functions.called_equally
     if anomaly.id in _COMPUTING:
         # Kernels launched equally often, or for which others were chosen, family by family.
-        kernels = free & functions.where(pl.col("part") == "device_compute", device)
+        kernels = free & functions.where(text_is("part", "device_compute"), device)
         kernels &= only_swapped(functions) | equal
         for family in functions.table["family"].drop_nulls().unique().sort():
-            which = kernels & functions.where(pl.col("family") == family)
+            which = kernels & functions.where(text_is("family", family))
             yield from _growth(case, which, f"device_compute/{family}")
     if anomaly.id in _SHARED:
         # Copies, and calls of the host that wait for them or the device beyond the host's pace.
-        copies = free & equal & functions.where(pl.col("part") == "copies", device)
+        copies = free & equal & functions.where(text_is("part", "copies"), device)
         yield from _growth(case, copies, "copies")
         host = equal & functions.where(on_host())
         pace = max(1.0, slowdown(functions.base, functions.new, host & functions.where(~waits())))
         copying, waiting = (
-            free & host & functions.where(pl.col("function_class") == kind)
+            free & host & functions.where(text_is("function_class", kind))
             for kind in ("cpu_copy", "cpu_sync")
         )
         yield from _growth(case, copying, "launch_gap", pace)

@@ -15,6 +15,7 @@ from timesink.analyses.names import (
     uses_tensor_cores,
 )
 from timesink.comparison.causes.case import Demand, DiagnosisCase, Ledger, by_change, largest_first
+from timesink.comparison.causes.conditions import text_is
 from timesink.model.diagnosis import ProgramChange
 from timesink.model.findings import Cause
 from timesink.rules.register import make_cause
@@ -37,7 +38,7 @@ def settled_matrix_units(
     functions = case.functions
     names = functions.table["function"].to_list()
     # A fused kernel for attention is a choice of its own.
-    products = functions.where(pl.col("part") == "device_compute", pl.col("family") != "attention")
+    products = functions.where(text_is("part", "device_compute"), ~text_is("family", "attention"))
     products &= np.array([multiplies_matrices(name) for name in names], dtype=bool)
     uses = np.array([bool(uses_tensor_cores(name)) and not keeps_fp32(name) for name in names])
     without = np.array([uses_tensor_cores(name) is False or keeps_fp32(name) for name in names])
@@ -64,7 +65,7 @@ def settled_matrix_units(
     changes = functions.times[1] - functions.times[0]
     taken: dict[str, float] = {}
     for family in functions.table["family"].filter(pl.Series(matrix | plain)).unique().sort():
-        which = (matrix | plain) & functions.where(pl.col("family") == family)
+        which = (matrix | plain) & functions.where(text_is("family", family))
         demand = Demand(float(changes[which].sum()), (f"device_compute/{family}",), structural=True)
         for name, ns in ledger.take(demand).items():
             taken[name] = taken.get(name, 0.0) + ns

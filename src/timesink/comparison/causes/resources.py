@@ -17,6 +17,7 @@ import polars as pl
 from msgspec import structs
 
 from timesink.analyses.behaviour.anatomy import Anatomy
+from timesink.analyses.columns import encode
 from timesink.analyses.statistics.mean_changes import mean_changes
 from timesink.analyses.statistics.moments import QUIETLY, column_means
 from timesink.analyses.statistics.significance import false_discovery
@@ -96,6 +97,8 @@ def readings(pair: Pair, base: Anatomy, new: Anatomy) -> list[CounterReading]:
         missing, free = sorted(ours), sorted(theirs)
     names = dict(zip(free, missing, strict=False))
     base_levels, new_levels = _level_frames(pair, base, new)
+    if base_levels.is_empty() or new_levels.is_empty():
+        return []
     before = _values(only_own(base_levels, pair.base.pid), {})
     after = _values(only_own(new_levels, pair.new.pid), names)
     counters = []
@@ -142,9 +145,12 @@ def _values(levels: pl.DataFrame, names: Mapping[str, str]) -> _Values:
 
 def own_devices(pair: Pair) -> set[str]:
     """Devices on which the process does something."""
-    runs = pl.col("function_class").cast(pl.String).str.starts_with("gpu_")
-    names = pair.times.filter(runs.fill_null(value=False))["device"].drop_nulls()
-    return {name for name in names.unique().cast(pl.String) if name != HOST_DEVICE}
+    columns = (pair.times[name].to_list() for name in ("function_class", "device"))
+    return {
+        device
+        for kind, device in zip(*columns, strict=True)
+        if (kind or "").startswith("gpu_") and device not in (None, HOST_DEVICE)
+    }
 
 
 # -- counters that no sampler writes ---------------------------------------------------------------
@@ -183,12 +189,21 @@ def derived_readings(pair: Pair, counters: list[CounterReading]) -> list[Counter
     return extra_readings
 
 
+_HOST_TIMES = frozenset({"runq", "oncpu", "disk_read_and_write"})
+_HOST_SCHEMA = {
+    "cycle": pl.Int64(),
+    **dict.fromkeys(("runq_wait_share", "file_call_time"), pl.Float64()),
+}
+
+
 def _host_times(behaviour: pl.DataFrame) -> pl.DataFrame:
     """What the scheduler and the file system were seen to do per step; null where they were not.
 
     The share of the time in which threads could run that they waited for a core, in percent, and
     how long a read or a write takes.
     """
+    if not _HOST_TIMES.intersection(encode(behaviour["function_class"])[1]):
+        return pl.DataFrame(schema=_HOST_SCHEMA)
     kind = pl.col("function_class").cast(pl.String)
     classes = {"waits": "runq", "runs": "oncpu", "files": "disk_read_and_write"}
     times = {name: pl.col("dur_ns").filter(kind == of).sum() for name, of in classes.items()}
@@ -238,9 +253,11 @@ _ADDED_UP = ("run_queue",)
 
 def without_impossible(anatomy: Anatomy) -> Anatomy:
     """The anatomy without levels that cannot be."""
-    levels, plain = (
-        table.filter(~_is_impossible(table)) for table in (anatomy.levels, anatomy.plain_levels)
-    )
+    tables = (anatomy.levels, anatomy.plain_levels)
+    impossible = [_is_impossible(table) for table in tables]
+    if not any(outside.any() for outside in impossible):
+        return anatomy
+    levels, plain = (table.filter(~of) for table, of in zip(tables, impossible, strict=True))
     return replace(anatomy, levels=levels, plain_levels=plain)
 
 

@@ -10,6 +10,7 @@ import polars as pl
 
 from timesink.analyses.behaviour.anatomy import Anatomy
 from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
+from timesink.analyses.columns import among
 from timesink.comparison.causes.machine import counter_evidence
 from timesink.comparison.causes.resources import Context, CounterReading, readings
 from timesink.comparison.results import Pair
@@ -114,13 +115,10 @@ def _is_turn(turn_ns: float, held_up: pl.DataFrame, excess: Floats) -> bool:
 
 def _times_in_cycles(behaviour: pl.DataFrame, device: str) -> pl.DataFrame:
     """Time and calls of each kernel of a device in each cycle."""
-    rows = plain_texts(once_per_cycle(behaviour.filter(pl.col("device") == device)))
-    computing = pl.col("function_class").cast(pl.String) == "gpu_compute"
-    return (
-        rows.filter(computing)
-        .group_by("cycle", pl.col("function").cast(pl.String))
-        .agg(pl.col("dur_ns").sum(), pl.col("calls").sum())
-    )
+    every = once_per_cycle(plain_texts(behaviour))
+    computing = among(every["device"], {device}) & among(every["function_class"], {"gpu_compute"})
+    rows = every.filter(computing)
+    return rows.group_by("cycle", "function").agg(pl.col("dur_ns", "calls").sum())
 
 
 def _taking_turns(device: str, turn_ns: float, ratio: float | None) -> Anomaly:

@@ -136,7 +136,7 @@ def _with_places(
 
 def _work(rows: pl.DataFrame) -> pl.DataFrame:
     """Time and calls per cycle and kind of work; a function has one row per metric."""
-    functions = once_per_cycle(rows, ["role"])
+    functions = once_per_cycle(rows, ("role",))
     kinds = functions.select("function", "function_class").unique()
     names = [_kind_of(*pair) for pair in kinds.cast(pl.String).iter_rows()]
     kinds = kinds.with_columns(pl.Series("name", names, dtype=pl.Categorical))

@@ -33,6 +33,7 @@ from timesink.analyses.columns import (
     host_names,
     numbers,
     start_and_end,
+    values_at,
 )
 from timesink.analyses.cycles.kernel_sequence import launching_process
 from timesink.analyses.cycles.spans import Cycles, host_spans
@@ -222,10 +223,14 @@ def programs(trace: Trace, cycles: Cycles, start_ns: int = 0) -> dict[str, Progr
     Moments are counted from `start_ns`.
     """
     by_process = {}
-    for (pid,), table in host_spans(cycles).group_by(["pid"], maintain_order=True):
-        program = _program(trace, str(pid), table, start_ns, on_device=cycles.on_device)
+    spans = host_spans(cycles)
+    tables = {str(pid): spans for pid in spans["pid"].head(1)}
+    if spans["pid"].n_unique() > 1:
+        tables = {str(pid): table for (pid,), table in spans.group_by(["pid"], maintain_order=True)}
+    for pid, table in tables.items():
+        program = _program(trace, pid, table, start_ns, on_device=cycles.on_device)
         if program is not None:
-            by_process[str(pid)] = program
+            by_process[pid] = program
     return by_process
 
 
@@ -288,7 +293,10 @@ def _told_places(
 
     Both are places in a series of names, of which the last stands for none.
     """
-    is_line = np.array([name.startswith(LINE_PREFIX) for name in names] or [False])[origin]
+    if not len(names):
+        nowhere = np.zeros(len(parent), dtype=np.int64), pl.Series([None], dtype=pl.Categorical)
+        return parent, {"module": nowhere, "line": nowhere}
+    is_line = np.array([name.startswith(LINE_PREFIX) for name in names])[origin]
     caller, places = parent.copy(), {}
     for level in list(levels(depth))[1:]:
         above = parent[level]
@@ -358,8 +366,8 @@ def _site_rows(
     sites, first = np.unique(site, return_index=True)
     rows = order[first]
     name = nodes.name[rows]
-    texts = trace.lazy("host").select("input_dims", "input_types").collect()
-    row = pl.Series(nodes.texts[rows]).replace(-1, None).cast(pl.UInt32)
+    texts = trace.lazy("host").select("input_dims", "input_types").collect(engine="in-memory")
+    row = nodes.texts[rows]
     return pl.DataFrame(
         {
             "site": sites,
@@ -367,8 +375,8 @@ def _site_rows(
             "name": [nodes.names[code] for code in name],
             "recorded": [nodes.recorded[code] for code in name],
             "sort": nodes.sort[rows],
-            "shapes": texts["input_dims"].gather(row).cast(pl.String),
-            "types": texts["input_types"].gather(row).cast(pl.String),
+            "shapes": values_at(texts["input_dims"], row).cast(pl.String),
+            "types": values_at(texts["input_types"], row).cast(pl.String),
         },
         schema=SITES,
     )
@@ -514,9 +522,11 @@ _GEOMETRY = ("grid_x", "grid_y", "grid_z", "block_x", "block_y", "block_z")
 def _device_nodes(trace: Trace, work: Ints, lane: Codes, at: Ints) -> _Nodes:
     """Device work on a thread or stream, each of it at one moment."""
     table = (
-        trace.lazy("device").select("name", "kind", "dur_ns", "bytes", *_GEOMETRY).collect()[work]
+        trace.lazy("device")
+        .select("name", "dur_ns", "bytes", *_GEOMETRY)
+        .collect(engine="in-memory")[work]
     )
-    copies = table["kind"].is_in(["memcpy", "memset"]).to_numpy()
+    copies = device_kinds(trace).among("memcpy", "memset")[work]
     sort = np.where(copies, COPY, KERNEL).astype(np.uint8)
     code, texts = encode(table["name"])
     recorded = [text or "" for text in texts]

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from typing import Any
 
 import msgspec
 import numpy as np
 import polars as pl
 
-from timesink.analyses.behaviour.classes import SIDE_WAIT, UNTRACED
+from timesink.analyses.behaviour.classes import FUNCTION_CLASSES, SIDE_WAIT, UNTRACED
 from timesink.analyses.behaviour.summary import once_per_cycle
+from timesink.analyses.columns import among, encode, memoize_per_table, numbers
 from timesink.analyses.names import short_kernel_name
 from timesink.comparison.results import Process
-from timesink.comparison.steps.sides import is_related, is_unplaced, match_functions
+from timesink.comparison.steps.sides import (
+    MEETING_LEVELS,
+    functions_meet,
+    is_related,
+    match_functions,
+)
 from timesink.comparison.thresholds import RecordedEventsLimits
+from timesink.model.arrays import combine_codes, group_medians, sums_by
 from timesink.model.intervals import Flags, Floats
-from timesink.model.schema import HOST_DEVICE
+from timesink.model.schema import HOST_DEVICE, NO_DEVICE
 from timesink.patterns import regex
 
 _GRAPH = regex(r"GraphLaunch")
@@ -54,6 +62,11 @@ class Unrecorded(msgspec.Struct, frozen=True):
     new: tuple[str, ...] = ()
     untraced: bool = False
     """Whether only one side knows what its threads did outside of recorded calls."""
+
+    @property
+    def any(self) -> bool:
+        """Whether one side lacks anything that the other has."""
+        return bool(self.base or self.new or self.untraced)
 
     def of_these(self) -> pl.Expr:
         """Whether a function is of a sort that one side lacks."""
@@ -109,16 +122,23 @@ class _Side(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, table: pl.DataFrame) -> _Side:
-        columns = pl.col("function", "function_class", "device").cast(pl.String)
-        kinds = table.lazy().select(columns, is_unplaced().alias("unplaced")).unique()
-        rows = kinds.collect(engine="in-memory").rows()
-        host = [row for row in rows if row[2] == HOST_DEVICE]
+        function, kind, device = (
+            encode(table[name]) for name in ("function", "function_class", "device")
+        )
+        first = np.unique(combine_codes(kind[0], device[0]), return_index=True)[1]
+        kinds = [(kind[1][kind[0][row]], device[1][device[0][row]]) for row in first.tolist()]
+        on_host = np.array([name == HOST_DEVICE for name in device[1]] or [False])[device[0]]
+        names = np.flatnonzero(np.bincount(function[0][on_host])).tolist()
         return cls(
-            host=len(host) > 0,
-            device=any(device not in (None, HOST_DEVICE) for *_, device, _ in rows),
-            classes=frozenset(kind for _, kind, *_ in host if kind is not None),
-            unplaced=any(unplaced for *_, unplaced in rows),
-            graphs=any(_GRAPH.search(name or "") for name, *_ in host),
+            host=any(name == HOST_DEVICE for _, name in kinds),
+            device=any(name not in (None, HOST_DEVICE) for _, name in kinds),
+            classes=frozenset(
+                text for text, name in kinds if name == HOST_DEVICE and text is not None
+            ),
+            unplaced=any(
+                name == NO_DEVICE and text not in FUNCTION_CLASSES for text, name in kinds
+            ),
+            graphs=any(_GRAPH.search(function[1][code] or "") for code in names),
         )
 
 
@@ -187,17 +207,28 @@ def calls_by_cycle(table: pl.DataFrame, counted: pl.Expr | None = None) -> pl.Da
 
     All accelerators of a process count as one.
     """
-    rows = table if counted is None else table.filter(counted)
-    device = (
-        pl.when(pl.col("device") == HOST_DEVICE)
-        .then(pl.lit(HOST_DEVICE))
-        .otherwise(pl.lit("device"))
+    rows = once_per_cycle(table if counted is None else table.filter(counted))
+    called = np.flatnonzero(numbers(rows["calls"]) > 0)
+    cycle, (function, _), (device, devices) = (
+        rows["cycle"].to_numpy(),
+        *(encode(rows[name]) for name in ("function", "device")),
     )
-    return (
-        once_per_cycle(rows)
-        .filter(pl.col("calls") > 0)
-        .group_by("cycle", "function", device.alias("device"))
-        .agg(pl.col("calls", "dur_ns").sum(), pl.col("function_class").first())
+    on_host = np.array([name == HOST_DEVICE for name in devices] or [False])[device]
+    number = np.unique(cycle[called], return_inverse=True)[1]
+    key = combine_codes(number, function[called], on_host[called].astype(np.int64))
+    first, group = np.unique(key, return_index=True, return_inverse=True)[1:]
+    row = called[first]
+    return pl.DataFrame(
+        [
+            rows["cycle"][row],
+            rows["function"][row],
+            pl.Series("device", np.where(on_host[row], HOST_DEVICE, "device").tolist(), pl.String),
+            *(
+                pl.Series(name, sums_by(group, numbers(rows[name])[called], len(first)))
+                for name in ("calls", "dur_ns")
+            ),
+            rows["function_class"][row],
+        ]
     )
 
 
@@ -207,9 +238,9 @@ def recorded_cycles(calls: pl.DataFrame, cycles: pl.Series) -> int:
     Cycles without any in between are left out as not recorded, unless they are the most: then work
     is simply not in every cycle.
     """
-    having = calls["cycle"].unique()
-    span = cycles.is_between(having.min(), having.max()).sum()
-    return int(having.len() if 2 * having.len() >= span else span)
+    having, numbered = np.unique(calls["cycle"].to_numpy()), cycles.to_numpy()
+    span = int(((numbered >= having[0]) & (numbered <= having[-1])).sum()) if len(having) else 0
+    return len(having) if 2 * len(having) >= span else span
 
 
 def calls_per_cycle(calls: pl.DataFrame, cycles: pl.Series) -> pl.DataFrame:
@@ -218,18 +249,27 @@ def calls_per_cycle(calls: pl.DataFrame, cycles: pl.Series) -> pl.DataFrame:
     A cycle that was recorded in part therefore changes nothing.
     """
     many = recorded_cycles(calls, cycles)
-    typical = pl.col("calls").median()
-    often = pl.len() >= RecordedEventsLimits.often * many
-    return calls.group_by("function", "device").agg(
-        pl.col("function_class").first(),
-        pl.when(often).then(typical).otherwise(pl.col("calls").sum() / many).alias("calls"),
-        (pl.col("dur_ns").sum() / many).alias("ns"),
-        # Between so many occurrences lies one period less, or one more where the run ends.
-        pl.when(often).then(0.0).otherwise((1 / pl.len()).log1p()).alias("doubt"),
+    key = combine_codes(encode(calls["function"])[0], encode(calls["device"])[0])
+    first, group, count = np.unique(
+        key, return_index=True, return_inverse=True, return_counts=True
+    )[1:]
+    amount = calls["calls"].to_numpy()
+    often = count >= RecordedEventsLimits.often * many
+    mean = sums_by(group, amount, len(first)) / max(many, 1)
+    return pl.DataFrame(
+        [
+            *(calls[name][first] for name in ("function", "device", "function_class")),
+            pl.Series("calls", np.where(often, group_medians(group, amount), mean)),
+            pl.Series("ns", sums_by(group, calls["dur_ns"].to_numpy(), len(first)) / max(many, 1)),
+            # Between so many occurrences lies one period less, or one more where the run ends.
+            pl.Series("doubt", np.where(often, 0.0, np.log1p(1 / count))),
+        ]
     )
 
 
 def _common(sort: str, base: pl.DataFrame, new: pl.DataFrame) -> CallsPerCycle:
+    if functions_meet(base, new):
+        return _of_equal_names(sort, base, new)
     met = match_functions(base, new)
     lost = (pl.col("level") == "family") & ~is_related()
     level = pl.when(lost).then(pl.lit("alone", met["level"].dtype)).otherwise(pl.col("level"))
@@ -259,15 +299,42 @@ def _common(sort: str, base: pl.DataFrame, new: pl.DataFrame) -> CallsPerCycle:
     return CallsPerCycle(sort, table.sort(KEY), alone_base=unmatched[0], alone_new=unmatched[1])
 
 
+def _of_equal_names(sort: str, base: pl.DataFrame, new: pl.DataFrame) -> CallsPerCycle:
+    """The same where both sides have the same functions, each once."""
+    sides = [side.sort("device", "function") for side in (base, new)]
+    shares = []
+    for side in sides:
+        total = float(side["ns"].sum())
+        equal = np.full(side.height, 1 / max(side.height, 1))
+        shares.append(side["ns"].to_numpy() / total if total > 0 else equal)
+    before, after = (side["calls"].to_numpy() for side in sides)
+    doubt = [side["doubt"].to_numpy() for side in sides]
+    columns: dict[str, Any] = {
+        "level": pl.Series(["exact"] * len(before), dtype=pl.Enum(MEETING_LEVELS)),
+        "device": sides[0]["device"],
+        "key": sides[0]["function"],
+        "calls_base": before,
+        "share_base": shares[0],
+        "doubt": np.maximum(*doubt),
+        "calls_new": after,
+        "share_new": shares[1],
+        "doubt_new": doubt[1],
+        "ratio": before / after,
+    }
+    return CallsPerCycle(sort, pl.DataFrame(columns), alone_base=0.0, alone_new=0.0)
+
+
 # What to keep in mind about two recordings, though both may hold the same work.
 
 _ATTENTION = "attention"
 _SIDES = (("in_base", "in_new"), ("in_new", "in_base"))
 
 
+@memoize_per_table
 def ran(table: pl.DataFrame) -> pl.DataFrame:
     """What ran at all; a cycle in which nothing was recorded has a row as well."""
-    return table.filter((pl.col("calls") > 0) | (pl.col("dur_ns") > 0))
+    takes = (numbers(table["calls"]) > 0) | (numbers(table["dur_ns"]) > 0)
+    return table if takes.all() else table.filter(pl.Series(takes))
 
 
 def other_mix(base: Process, new: Process) -> str | None:
@@ -277,6 +344,8 @@ def other_mix(base: Process, new: Process) -> str | None:
     proportion even where calls agree in number.  A kernel that took over from another is missed on
     both sides.
     """
+    if _device_functions(base.behaviour) == _device_functions(new.behaviour):
+        return None
     on_device = pl.col("device") != HOST_DEVICE
     met = match_functions(*(calls_by_cycle(role.behaviour, on_device) for role in (base, new)))
     attention = met.filter(pl.col("family") == _ATTENTION)
@@ -296,10 +365,20 @@ def other_mix(base: Process, new: Process) -> str | None:
     )
 
 
+def _device_functions(behaviour: pl.DataFrame) -> set[str | None]:
+    """What is called on devices at all."""
+    codes, devices = encode(behaviour["device"])
+    of_device = [name not in (None, HOST_DEVICE) for name in devices] or [False]
+    called = np.array(of_device)[codes] & (numbers(behaviour["calls"]) > 0)
+    function, names = encode(behaviour["function"])
+    return {names[code] for code in np.flatnonzero(np.bincount(function[called])).tolist()}
+
+
 def recorded_in_part(role: Process) -> Iterator[str]:
     """Cycles without device work, where others have some: it was not recorded."""
     cycles = role.behaviour["cycle"].n_unique()
-    having = role.behaviour.filter(pl.col("device") != HOST_DEVICE)["cycle"].n_unique()
+    on_host = among(role.behaviour["device"], {HOST_DEVICE, None})
+    having = len(np.unique(role.behaviour["cycle"].to_numpy()[~on_host]))
     if having and cycles - having >= RecordedEventsLimits.unrecorded * cycles:
         yield (
             f"{cycles - having} of {cycles} steps of {role.label} have no device work; "
@@ -311,11 +390,12 @@ def cautions(base: Process, new: Process, missing: Unrecorded) -> Iterator[str]:
     """What the recordings themselves differ in."""
     on_device = []
     for role in (base, new):
-        table, by_host = ran(role.behaviour), pl.col("device") == HOST_DEVICE
-        named = table.filter(pl.col("function") == (role.anchor or ""))
-        by_kernel = not named.is_empty() and named.filter(by_host).is_empty()
+        table = ran(role.behaviour)
+        by_host = among(table["device"], {HOST_DEVICE})
+        named = among(table["function"], {role.anchor or ""})
+        by_kernel = bool(named.any() and not (named & by_host).any())
         # Without host events nothing but the device can have marked cycles.
-        is_device_only = role.method is not None and table.filter(by_host).is_empty()
+        is_device_only = role.method is not None and not by_host.any()
         is_marked_by_device = role.method == "kernels" or by_kernel or is_device_only
         on_device.append(None if table.is_empty() else is_marked_by_device)
     if set(on_device) == {True, False}:

@@ -27,12 +27,14 @@ from timesink.analyses.behaviour.anatomy import (
 from timesink.analyses.behaviour.calls import OUTSIDE, Windows
 from timesink.analyses.behaviour.classes import FUNCTION_CLASSES
 from timesink.analyses.behaviour.counters import LEVELS
+from timesink.analyses.columns import encode, memoize_per_table, memoize_per_trace
 from timesink.analyses.kernels.families import OTHER, load_families, normalised_name
 from timesink.analyses.statistics.moments import QUIETLY, Moments, moments
 from timesink.analyses.statistics.rank_tests import rank_p
 from timesink.analyses.statistics.student_t import welch_p
 from timesink.comparison.results import ROWS, KeyFinding, Process
 from timesink.comparison.thresholds import SidesLimits
+from timesink.model.arrays import combine_codes
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.schema import HOST_DEVICE, NO_DEVICE
 from timesink.model.units import natural, quantity
@@ -75,28 +77,45 @@ class Sides(msgspec.Struct, frozen=True, eq=False):
     def table(self, columns: Mapping[str, Floats | Ints | pl.Series]) -> pl.DataFrame:
         """The keys, each with its values."""
         # Arrays as lists: Polars loads masked arrays for them, which takes long for small tables.
-        return self.keys.with_columns(
-            values.alias(name)
-            if isinstance(values, pl.Series)
-            else pl.Series(name, values.tolist(), _TYPES[values.dtype.kind])
-            for name, values in columns.items()
+        return self.keys.hstack(
+            [
+                values.alias(name)
+                if isinstance(values, pl.Series)
+                else pl.Series(name, values.tolist(), _TYPES[values.dtype.kind])
+                for name, values in columns.items()
+            ]
         )
 
 
 def side_by_side(base: pl.DataFrame, new: pl.DataFrame, key: list[str]) -> Sides:
     """Both sides' rows, numbered by the columns of the key."""
     rows = pl.concat([base, new])
-    texts = pl.col(key).cast(pl.String)  # the order of letters, not of appearance
-    distinct = rows.select(key).unique().sort(texts).with_row_index("number")
-    numbers = rows.select(key).join(
-        distinct, on=key, how="left", nulls_equal=True, maintain_order="left"
-    )["number"]
+    columns = [encode(rows[name]) for name in key]
+    first, of_row = np.unique(
+        combine_codes(*(codes for codes, _ in columns)), return_index=True, return_inverse=True
+    )[1:]
+    distinct = list(
+        zip(*([texts[code] for code in codes[first]] for codes, texts in columns), strict=True)
+    )
+    # In the order of letters, not of appearance.
+    order = sorted(range(len(distinct)), key=lambda place: text_order(distinct[place]))
+    number = np.empty(len(order), dtype=np.int64)
+    number[order] = np.arange(len(order))
+    ordered = zip(*(distinct[place] for place in order), strict=True)
+    texts = list(ordered) or [() for _ in key]
     return Sides(
-        keys=distinct.select(texts),
-        rows=rows.with_columns(key=numbers),
-        key=numbers.to_numpy().astype(np.int64),
+        keys=pl.DataFrame(
+            [pl.Series(name, of, dtype=pl.String) for name, of in zip(key, texts, strict=True)]
+        ),
+        rows=rows.hstack([pl.Series("key", number[of_row].astype(np.uint32))]),
+        key=number[of_row],
         base_rows=base.height,
     )
+
+
+def text_order(texts: Iterable[str | None]) -> list[tuple[bool, str]]:
+    """By what to sort as Polars does: absent texts come first."""
+    return [(text is not None, text or "") for text in texts]
 
 
 _KEY = ["function", "metric", "device"]
@@ -112,6 +131,8 @@ def comparison_rows(base: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
     Means and spreads are over the cycles that have the key.  z-scores are in spreads of the base.
     The score is |change of the share| x (|z of the share| + |z of ln(1 + load)|).
     """
+    if not any(has_counters(side) for side in (base, new)):
+        return pl.DataFrame(schema=ROWS)
     sides = side_by_side(_measured_rows(base), _measured_rows(new), _KEY)
     beta, mu = sides.floats("beta_pct"), sides.floats("mu")
     # In how many cycles of a side each key is; usually each has one row per cycle.
@@ -149,6 +170,8 @@ def comparison_rows(base: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
 
 def key_findings(rows: pl.DataFrame) -> tuple[KeyFinding, ...]:
     """The first functions of the rows whose score is above the threshold, with their metrics."""
+    if rows.is_empty():
+        return ()
     high = rows.select("function", "device", "mu_delta", "score").with_row_index("row")
     high = high.filter(pl.col("score") > SidesLimits.threshold)
     heads = high.unique(["function", "device"], keep="first", maintain_order=True).head(
@@ -174,6 +197,8 @@ def known_rows(
     Published means count a counter without a value as zero.  A row whose counter one side does not
     know at all, or which is `unlike`, is not of both sides.
     """
+    if not unlike and not any(has_counters(side) for side in (base, new)):
+        return None
     has_value = pl.col("mu").is_finite().fill_null(value=False)
     unknown = pl.col("metric").is_not_null() & ~has_value
     if not unlike and not any(side.select(unknown.any()).item() for side in (base, new)):
@@ -184,6 +209,11 @@ def known_rows(
     joined = rows.drop(columns).join(seen, on=_KEY, how="left", maintain_order="left")
     like = ~pl.col("metric").is_in(sorted(unlike))
     return joined.select(ROWS.keys()).with_columns(pl.when(like).then(pl.col("runs_on")))
+
+
+def has_counters(side: pl.DataFrame) -> bool:
+    """Whether any row of a behaviour table names a counter."""
+    return side["metric"].null_count() < side.height
 
 
 def _measured_rows(side: pl.DataFrame) -> pl.DataFrame:
@@ -240,23 +270,25 @@ def match_functions(base: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
     function, device and function_class.  Where all names meet, nobody asks for others: normalised
     name and family are null.
     """
-    sides_names = [
-        side.group_by("function", "device").agg(
-            pl.col("function_class").drop_nulls().first(), pl.lit(value=True).alias(column)
-        )
-        for side, column in ((base, "in_base"), (new, "in_new"))
-    ]
-    names = sides_names[0].join(
-        sides_names[1], ["function", "device"], "full", coalesce=True, nulls_equal=True
+    class_of_base, class_of_new = _classes_of(base), _classes_of(new)
+    keys = sorted({**class_of_base, **class_of_new}, key=lambda key: text_order(key[::-1]))
+    kinds = [class_of_base.get(key) or class_of_new.get(key) for key in keys]
+    every = pl.DataFrame(
+        [
+            pl.Series("function", [function for function, _ in keys], dtype=pl.String),
+            pl.Series("device", [device for _, device in keys], dtype=pl.String),
+            pl.Series("in_base", [key in class_of_base for key in keys], dtype=pl.Boolean),
+            pl.Series("in_new", [key in class_of_new for key in keys], dtype=pl.Boolean),
+        ]
     )
-    classes = pl.coalesce("function_class", "function_class_right").alias("function_class")
-    sides = pl.col("in_base", "in_new").fill_null(value=False)
-    every = names.select("function", "device", classes, sides).sort("device", "function")
-    if every.select(pl.all_horizontal("in_base", "in_new").all()).item():
-        return every.drop("function_class").with_columns(
-            pl.lit(None, pl.String).alias("normalised"),
-            pl.lit(None, pl.String).alias("family"),
-            pl.lit("exact").cast(pl.Enum(MEETING_LEVELS)).alias("level"),
+    if functions_meet(base, new):
+        nothing = [None] * len(keys)
+        return every.hstack(
+            [
+                pl.Series("normalised", nothing, dtype=pl.String),
+                pl.Series("family", nothing, dtype=pl.String),
+                pl.Series("level", ["exact"] * len(keys), dtype=pl.Enum(MEETING_LEVELS)),
+            ]
         )
     met = pl.col("in_base") & pl.col("in_new")
     name = ["device", "family", "normalised"]
@@ -272,18 +304,31 @@ def match_functions(base: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
     # On the host, the class stands for the family.
     family = [
         function_class or HOST_DEVICE if device == HOST_DEVICE else families.of(function)
-        for function, device, function_class in every.select(
-            "function", "device", "function_class"
-        ).iter_rows()
+        for (function, device), function_class in zip(keys, kinds, strict=True)
     ]
-    normalised = [normalised_name(function) for function in every["function"]]
-    return (
-        every.drop("function_class")
-        .with_columns(
-            pl.Series("normalised", normalised, pl.String), pl.Series("family", family, pl.String)
-        )
-        .with_columns(level.cast(pl.Enum(MEETING_LEVELS)).alias("level"))
+    normalised = [normalised_name(function) for function, _ in keys]
+    named_rows = every.hstack(
+        [pl.Series("normalised", normalised, pl.String), pl.Series("family", family, pl.String)]
     )
+    return named_rows.with_columns(level.cast(pl.Enum(MEETING_LEVELS)).alias("level"))
+
+
+def functions_meet(base: pl.DataFrame, new: pl.DataFrame) -> bool:
+    """Whether both sides have the same functions on the same devices."""
+    return _classes_of(base).keys() == _classes_of(new).keys()
+
+
+@memoize_per_table
+def _classes_of(side: pl.DataFrame) -> dict[tuple[str, str], str | None]:
+    """The class of every function and device, where any row tells it."""
+    columns = [encode(side[name]) for name in ("function", "device", "function_class")]
+    first = np.unique(combine_codes(*(codes for codes, _ in columns)), return_index=True)[1]
+    named = ([texts[code] for code in codes[np.sort(first)]] for codes, texts in columns)
+    classes: dict[tuple[str, str], str | None] = {}
+    for function, device, function_class in zip(*named, strict=True):
+        if classes.get((function, device)) is None:
+            classes[function, device] = function_class
+    return classes
 
 
 def is_related() -> pl.Expr:
@@ -433,8 +478,11 @@ def _factor(base_unit: str, new_unit: str) -> float | None:
     return 1.0 if base == "%" else other / base_factor
 
 
+@memoize_per_table
 def _units(side: pl.DataFrame) -> dict[str, str]:
     """The unit of every metric that has the same everywhere, which may be none."""
+    if not has_counters(side):
+        return {}
     read = side.lazy().filter(pl.col("metric").is_not_null(), pl.col("mu").is_finite())
     units = read.select("metric", pl.col("unit").fill_null("")).unique()
     once = units.cast(pl.String).unique("metric", keep="none")
@@ -450,6 +498,7 @@ def _in_units(side: pl.DataFrame, units: dict[str, str | None]) -> pl.DataFrame:
     return side.with_columns(unit=renamed.cast(side.schema["unit"]))
 
 
+@memoize_per_trace
 def anatomy_of_role(role: Process) -> Anatomy:
     """What the cycles of a role are made of: from its timeline, else from its behaviour table.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
-from math import log
+from math import isnan, log
 from typing import Any, TypeAlias
 
 import msgspec
@@ -23,7 +23,13 @@ from timesink.analyses.behaviour.summary import (
     once_per_cycle,
     plain_texts,
 )
-from timesink.analyses.columns import memoize_per_trace
+from timesink.analyses.columns import (
+    among,
+    encode,
+    in_schema,
+    memoize_per_table,
+    memoize_per_trace,
+)
 from timesink.analyses.statistics.change_points import regime_p, segments, warm_up
 from timesink.analyses.statistics.exact import SeparatedSteps, fewest_steps, separated_steps
 from timesink.analyses.statistics.mean_changes import mean_changes
@@ -50,6 +56,8 @@ from timesink.comparison.steps.recorded_events import Unrecorded, find_unrecorde
 from timesink.comparison.steps.sides import (
     Sides,
     comparison_rows,
+    functions_meet,
+    has_counters,
     is_related,
     key_findings,
     known_rows,
@@ -82,21 +90,16 @@ def time_rows(base: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
     # What is the same in every cycle: class, name as people say it, and whether it has metrics.
     texts = [*_KEY, "function_class", "short_name"]
     described = (
-        pl.concat([side.select(*texts, "metric") for side in (base, new)])
+        pl.concat([plain_texts(side)[[*texts, "metric"]] for side in (base, new)])
         .group_by(_KEY)
         .agg(
             pl.col("function_class", "short_name").drop_nulls().first(),
             measured=pl.col("metric").is_not_null().any(),
         )
-        .cast(dict.fromkeys(texts, pl.String))
     )
     table = compared.join(described, on=_KEY, how="left", nulls_equal=True)
     order = [pl.col("delta_ns").abs(), *_KEY]
-    return (
-        table.select(TIMES.keys())
-        .cast(pl.Schema(TIMES))
-        .sort(order, descending=[True, False, False])
-    )
+    return in_schema(table, TIMES).sort(order, descending=[True, False, False])
 
 
 @QUIETLY
@@ -130,15 +133,16 @@ def time_changes(base: pl.DataFrame, new: pl.DataFrame, key: list[str]) -> pl.Da
         "welch_p": np.where(np.minimum(*cycles) > 1, welch_p(before, after), np.nan),
         "rank_p": _rank_p(sides, cycles),
     }
-    return sides.table(columns).with_columns(
-        pl.col("change_pct", "welch_p", "rank_p").fill_nan(None)
-    )
+    for name in ("change_pct", "welch_p", "rank_p"):
+        values = [None if isnan(value) else value for value in columns[name].tolist()]
+        columns[name] = pl.Series(name, values, dtype=pl.Float64)
+    return sides.table(columns)
 
 
 def _per_cycle(side: pl.DataFrame, key: list[str]) -> pl.DataFrame:
     """Time of each key in each cycle; a function with several metrics has it in several rows."""
     return (
-        once_per_cycle(side)
+        once_per_cycle(plain_texts(side))
         .group_by("cycle", *key, maintain_order=True)
         .agg(pl.col(_AMOUNTS).sum())
     )
@@ -172,7 +176,10 @@ def family_rows(base: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
     family all that are in no row of their own, so that it is the whole of both sides.  What has no
     counterpart at all is there too, with names on one side only.  Largest change first.
     """
-    base, new = (plain_texts(side.select(_COLUMNS)) for side in (base, new))
+    base, new = (plain_texts(side) for side in (base, new))
+    if functions_meet(base, new):
+        return pl.DataFrame(schema=FAMILIES)
+    base, new = base[_COLUMNS], new[_COLUMNS]
     left = pl.col("level").is_in(["family", "alone"])
     # What took over from a function may have run before as well, under the same name.
     rest = (pl.col("level") == "exact") & is_related() & left.any().over("device", "family")
@@ -224,9 +231,11 @@ def are_parts_of_one_run(base: Process, new: Process) -> bool:
     before, after = cycle_spans(base.behaviour), cycle_spans(new.behaviour)
     if before.is_empty() or after.is_empty():
         return base.source == new.source
-    only_new = after.join(before, ["start_ns", "end_ns"], "anti")
-    if only_new.is_empty() or before.join(after, ["start_ns", "end_ns"], "anti").is_empty():
+    times = [list(zip(side["start_ns"], side["end_ns"], strict=True)) for side in (before, after)]
+    is_only_new = [time not in shared for shared in [set(times[0])] for time in times[1]]
+    if not any(is_only_new) or set(times[0]) <= set(times[1]):
         return _run_the_same(base, new, _OF_THE_SAME_CYCLES)
+    only_new = after if all(is_only_new) else after.filter(pl.Series(is_only_new))
     sides = [side.select("start_ns", "end_ns").to_numpy() for side in (before, only_new)]
     lengths = [side[:, 1] - side[:, 0] for side in sides]
     usual = max(float(side.mean()) for side in lengths)
@@ -250,6 +259,7 @@ def are_parts_of_one_run(base: Process, new: Process) -> bool:
     return says_who or goes_on or nearest <= longest
 
 
+@memoize_per_table
 def cycle_spans(behaviour: pl.DataFrame) -> pl.DataFrame:
     """When every cycle began and ended, in order; none where that is not recorded."""
     start, length = pl.col("cycle_ts_ns"), pl.col("cycle_dur_ns")
@@ -267,9 +277,7 @@ def _run_the_same(base: Process, new: Process, part: float = _SAME_FUNCTIONS) ->
     """Whether they have functions in common: this part of those of the side with fewer."""
     if not all("function" in role.behaviour.columns for role in (base, new)):
         return True
-    before, after = (
-        set(role.behaviour["function"].unique().cast(pl.String)) for role in (base, new)
-    )
+    before, after = (set(encode(role.behaviour["function"])[1]) for role in (base, new))
     return len(before & after) >= part * min(len(before), len(after))
 
 
@@ -508,20 +516,21 @@ def _changed_functions(pair: Pair, missing_sorts: Unrecorded) -> list[int]:
     lengths = [length for length in lengths if length > 0]
     lengths = lengths or [float(pair.times[side].sum()) for side in ("base_ns", "new_ns")]
     least = StepsVerdictLimits.min_share * max(min(lengths), 1.0)
-    could = pl.max_horizontal("base_ns", "new_ns") >= least
-    changed = (
-        pair.times.with_row_index("place")
-        .filter(_may_differ(pair.times, missing_sorts))
-        .filter(could)
-        .with_columns(p=either_p("welch_p", "rank_p"))
+    base_ns, new_ns, delta_ns = (
+        pair.times[name].to_numpy() for name in ("base_ns", "new_ns", "delta_ns")
     )
-    changed = changed.filter(
-        pl.Series(false_discovery(changed["p"].to_numpy()) < SignificanceLimits.alpha)
-    )
-    changed = changed.filter(pl.col("delta_ns").abs() >= least)
-    return changed.sort(pl.col("delta_ns").abs(), "place", descending=[True, False])[
-        "place"
-    ].to_list()
+    could = np.maximum(base_ns, new_ns) >= least
+    place = np.flatnonzero(_may_differ(pair.times, missing_sorts).to_numpy() & could)
+    p = np.minimum(*(np.nan_to_num(pair.times[of].to_numpy(), nan=1.0) for of in _TESTS))[place]
+    # One p-value of two tests, as of counters below.
+    certain = false_discovery(np.minimum(p * len(_TESTS), 1)) < SignificanceLimits.alpha
+    place = place[certain]
+    place = place[np.abs(delta_ns[place]) >= least]
+    places: list[int] = place[np.argsort(-np.abs(delta_ns[place]), kind="stable")].tolist()
+    return places
+
+
+_TESTS = ("welch_p", "rank_p")
 
 
 def _may_differ(times: pl.DataFrame, missing_sorts: Unrecorded) -> pl.Series:
@@ -531,6 +540,10 @@ def _may_differ(times: pl.DataFrame, missing_sorts: Unrecorded) -> pl.Series:
     the change.  Waiting for other threads is told by what these do, and threads beside the
     cycles that only wait hold nobody up.
     """
+    if not missing_sorts.any:
+        classes = times["function_class"]
+        of_others = among(times["function"], {WAITING}) & among(classes, {UNTRACED})
+        return pl.Series("differs", ~(of_others | among(classes, {SIDE_WAIT})))
     missing = times.filter(
         missing_sorts.of_these(),
         pl.col("device") == HOST_DEVICE,
@@ -547,7 +560,7 @@ def _may_differ(times: pl.DataFrame, missing_sorts: Unrecorded) -> pl.Series:
 def unrecorded_in(times: pl.DataFrame) -> Unrecorded:
     """What one of the sides of `Pair.times` did not record."""
     base, new = (
-        times.filter((pl.col(f"calls_{side}") > 0) | (pl.col(f"{side}_ns") > 0))
+        times.filter((times[f"calls_{side}"] > 0) | (times[f"{side}_ns"] > 0))
         for side in ("base", "new")
     )
     return find_unrecorded(base, new)
@@ -555,6 +568,8 @@ def unrecorded_in(times: pl.DataFrame) -> Unrecorded:
 
 def _changed_counters(rows: pl.DataFrame) -> list[int]:
     """Each counter of a device once: functions of a cycle share its samples."""
+    if rows.is_empty():
+        return []
     share = pl.col("beta_base_pct") + pl.col("beta_new_pct")
     # How many times as high a counter is, as a logarithm; from or to nothing is without bounds.
     base, new = pl.col("mu_base"), pl.col("mu_new")
@@ -607,8 +622,10 @@ def compare_roles(
     workload = check_workload(placed[0], matched)
     remarks = [*unlike_units]
     for role in (base, new):
+        if not has_counters(role.behaviour):
+            continue
         rows = role.behaviour.filter(pl.col("metric").is_not_null())
-        if rows.height and not rows["mu"].is_finite().any():
+        if not rows["mu"].is_finite().any():
             remarks.append(
                 f"{role.label} names counters but holds no value of them: none is compared."
             )

@@ -6,7 +6,7 @@ Where a cycle of one side is several of the other, cycles are put together until
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from math import log
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from timesink.analyses.behaviour.classes import SIDE_WAIT, UNTRACED
 from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
+from timesink.analyses.columns import among
 from timesink.analyses.cycles.marks import type_of_name
 from timesink.analyses.kernels.families import normalised_name
 from timesink.comparison.results import Process, Workload
@@ -66,22 +67,25 @@ def check_workload(base: Process, new: Process) -> Workload:
     """
     base, new = (
         # Calls do not depend on metrics: one row of each function is enough.
-        replace(role, behaviour=plain_texts(once_per_cycle(role.behaviour)))
+        replace(role, behaviour=once_per_cycle(plain_texts(role.behaviour)))
         for role in (base, new)
     )
     missing = find_unrecorded(ran(base.behaviour), ran(new.behaviour))
     # How often a thread was in no recorded call, or only waited, says nothing about its work.
-    untraced = pl.col("function_class").is_in([UNTRACED, SIDE_WAIT]).fill_null(value=False)
-    workload = _check_functions(base, new, ~missing.of_these() & ~untraced)
+    sides = (base.behaviour, new.behaviour)
+    if missing.any:
+        sides = (sides[0].filter(~missing.of_these()), sides[1].filter(~missing.of_these()))
+    counted = [side.filter(~among(side["function_class"], {UNTRACED, SIDE_WAIT})) for side in sides]
+    workload = _check_functions(base, new, counted)
     return replace(workload, reasons=(*workload.reasons, *cautions(base, new, missing)))
 
 
-def _check_functions(base: Process, new: Process, counted: pl.Expr) -> Workload:
-    """The check by the functions that count."""
+def _check_functions(base: Process, new: Process, counted: Sequence[pl.DataFrame]) -> Workload:
+    """The check by the functions that count, of which these are the rows."""
     clash = _type_clash(base, new)
     if clash is not None:
         return Workload(comparable=False, reasons=(clash,), work_ratio=None)
-    work = work_per_cycle(base.behaviour.filter(counted), new.behaviour.filter(counted))
+    work = work_per_cycle(*counted)
     ratio = None if work is None else work_ratio(work)
     if work is None or work.table.is_empty():
         return _uncounted_workload(base, new)
@@ -162,12 +166,14 @@ def _type_clash(base: Process, new: Process) -> str | None:
     """A sentence where one side is prefill and the other decode, for most of the cycles."""
     mixes = []
     for role in (base, new):
-        cycles = role.behaviour.unique("cycle", keep="first", maintain_order=True)
+        first = np.unique(role.behaviour["cycle"].to_numpy(), return_index=True)[1]
+        columns = (
+            role.behaviour[name][first].cast(pl.String).to_list()
+            for name in ("cycle_type", "anchor")
+        )
         types = [
             recorded if recorded in _TYPES else type_of_name(anchor) if anchor else None
-            for recorded, anchor in cycles.select(
-                pl.col("cycle_type", "anchor").cast(pl.String)
-            ).iter_rows()
+            for recorded, anchor in zip(*columns, strict=True)
         ]
         # Shares among the cycles that are known to be either; the larger one first.
         many = Counter(sorted(cycle_type for cycle_type in types if cycle_type in _TYPES))

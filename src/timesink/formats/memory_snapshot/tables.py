@@ -275,7 +275,8 @@ class _DeviceHistory:
     def records(self, segments: pl.DataFrame) -> pl.DataFrame:
         """Each allocation and release, with what is allocated and reserved after it.
 
-        What the allocator holds at the end is recorded, so totals are counted back from there.
+        What is allocated is the sum of the blocks, as tables of blocks have it.  What is reserved
+        is recorded at the end, so it is counted back from there.
         """
         events = self._events
         action = events["action"]
@@ -304,21 +305,30 @@ class _DeviceHistory:
                 "bytes": change[rows],
             }
         )
-        totals = {}
-        for name, column, changes in (
-            ("total_allocated_bytes", "allocated_bytes", change),
-            ("total_reserved_bytes", "bytes", reserved),
-        ):
-            after = int(segments[column].sum() or 0) - (changes.sum() - np.cumsum(changes))
-            if segments.height and len(after) and after.min() < 0:
-                words = name.replace("_", " ")
-                self._collection.lose(
-                    "memory_contradiction",
-                    f"{words}: {-after.min()} below zero, counted back from the end",
-                )
-            is_usable = segments.height and (not len(after) or after.min() >= 0)
-            totals[name] = pl.Series(after[rows]) if is_usable else pl.lit(None, pl.Int64)
-        return frame.with_columns(**totals)
+        if not segments.height:
+            nothing = pl.lit(None, pl.Int64)
+            return frame.with_columns(total_allocated_bytes=nothing, total_reserved_bytes=nothing)
+        before = blocks.filter(pl.col("allocated_ts_ns").is_null())["bytes"].sum() or 0
+        allocated = int(before) + np.cumsum(change)
+        ended = int(segments["allocated_bytes"].sum() or 0)
+        if len(allocated) and allocated[-1] != ended:
+            self._collection.lose(
+                "memory_contradiction",
+                f"{allocated[-1]} bytes of blocks at the end, {ended} allocated in segments",
+            )
+        after = int(segments["bytes"].sum() or 0) - (reserved.sum() - np.cumsum(reserved))
+        is_usable = not len(after) or after.min() >= 0
+        if not is_usable:
+            self._collection.lose(
+                "memory_contradiction",
+                f"total reserved bytes: {-after.min()} below zero, counted back from the end",
+            )
+        return frame.with_columns(
+            pl.Series("total_allocated_bytes", allocated[rows], dtype=pl.Int64),
+            pl.Series("total_reserved_bytes", after[rows], dtype=pl.Int64)
+            if is_usable
+            else pl.lit(None, pl.Int64).alias("total_reserved_bytes"),
+        )
 
 
 _MAX_US = 2**62 // 1000

@@ -105,3 +105,17 @@ def test_passes_that_hold_little_of_the_work_tell_what_their_cycles_are():
 )
 def test_words_of_servers_for_their_passes(name: str, pass_type: str):
     assert (type_of_name(name), is_batch_name(name)) == (pass_type, True)
+
+
+@pytest.mark.parametrize(("launched_at", "is_step"), [(50, True), (80, False)])
+def test_a_mark_that_holds_calls_but_launches_nothing_is_no_step(launched_at: int, is_step: bool):  # noqa: FBT001
+    notes = [note("part", 100 * at, 75) for at in range(20)]
+    calls = [call for at in range(0, 2_000, 100) for call in work(at, at + 75)]
+    host, device = [*notes, *calls], []
+    for at in range(20):
+        ids = {"correlation": at + 1, "pid": "1", "ts_ns": 100 * at + launched_at}
+        host.append({"kind": "runtime", "name": "cudaLaunchKernel", "tid": "1", "dur_ns": 2} | ids)
+        device.append({"kind": "kernel", "device": 0, "stream": "7", "dur_ns": 90} | ids)
+    # Columns are those of the first rows.
+    cycles = find_cycles(trace_of(host[::-1], device))
+    assert ("covers" in cycles.reason) == is_step

@@ -11,7 +11,6 @@ from timesink.analyses.ranks.analysis import analyse_ranks
 from timesink.analyses.ranks.rank_clusters import RankGroup, cluster_ranks
 from timesink.analyses.ranks.summary import RankSummary
 from timesink.analyses.ranks.tables import rank_groups
-from timesink_lab.ranks.plan import Straggler
 
 
 def group_ranks(ranks: dict[int, RankSummary]) -> tuple[RankGroup, ...]:
@@ -38,7 +37,6 @@ def test_stages_of_a_pipeline_are_roles_and_not_odd():
     ("kind", "layout", "clause"),
     [
         ("slow_clock", TWOS, "longer for the same work"),
-        ("slow_host", TWOS, "waits"),
         ("data_loading", GRID, "Data loading"),
         ("uneven_work", {"expert": 2, "ranks": 6}, "more work"),
         ("slow_link", FOURS, "to transfer their data"),
@@ -58,17 +56,6 @@ def test_those_that_are_slow_together_are_one_group_and_other_reasons_another():
     odd_groups = odd_ones(generated_set(*TWO_REASONS, seed=3, ranks=12)[0].groups)
     assert sorted(group.ranks for group in odd_groups) == [(4, 5, 6, 7), (10,)]
     assert {group.representative in group.ranks for group in odd_groups} == {True}
-
-
-def test_half_of_the_ranks_may_be_odd():
-    """Both nodes of a stage are equally many: the slower ones are to be explained."""
-    (odd,) = odd_ones(slow_set("slow_node").groups)
-    assert odd.ranks == (4, 5, 6, 7)
-
-
-def test_of_two_ranks_the_slower_one_is_odd():
-    usual, odd = generated_set(Straggler("data_loading", 1), seed=3, ranks=2)[0].groups
-    assert (usual.ranks, odd.ranks) == ((0,), (1,))
 
 
 def test_a_rank_that_makes_other_calls_is_no_role():
