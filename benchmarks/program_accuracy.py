@@ -1,6 +1,6 @@
 """Whether comparisons name the change that was made to a program, on the corpus of edited programs.
 
-    python benchmarks/program_accuracy.py shaping=FOLDER judging=FOLDER final=FOLDER [--write]
+    python benchmarks/program_accuracy.py shaping=FOLDER ... fresh=FOLDER [--write]
 
 Each folder holds recordings and `pairs.csv`, as `edited_corpus.py` leaves them: what was changed,
 which causes are right, and words of which the answer must hold one to have named the place.

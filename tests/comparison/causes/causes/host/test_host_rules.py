@@ -171,6 +171,13 @@ def test_many_new_gaps_are_one_cause() -> None:
     assert cause.cost_ns == pytest.approx(20 * MS, rel=0.1)
 
 
+def test_a_gap_beside_which_a_call_was_replaced_is_the_same_gap() -> None:
+    base, new = (
+        replace(USUAL, gaps_ms={**GAPS, name: 10.0}) for name in ("aten::old", "aten::new")
+    )
+    assert [cause for cause in causes(base, new) if cause.evidence[0].kind == "place"] == []
+
+
 def test_places_inside_of_one_call_are_one_cause() -> None:
     new = {f"aten::new{number}": 5.0 for number in range(2)}
     (cause,) = causes(USUAL, replace(USUAL, gaps_ms=new, gaps_in="aten::add"))
