@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from msgspec import structs
+
 from cases import MAIN, STEP, K, O, R, host_event, read
 from timesink.model.compiled_code import (
     Compilation,
@@ -113,17 +115,19 @@ def replaying(outside: int, **facts: Any) -> Trace:
 RUNS: dict[str, Callable[[], Trace]] = {
     "a graph break": compiled,
     "a graph break in a loop": lambda: compiled(
-        replace(CODE, compilations=(replace(FIRST, failure=BREAK.reason),))
+        structs.replace(CODE, compilations=(structs.replace(FIRST, failure=BREAK.reason),))
     ),
     "a graph break without its reason": resumed_without_reasons,
     "compiled more than once": lambda: compiled(
-        replace(CODE, breaks=(), compilations=(FIRST, AGAIN, replace(AGAIN, number="0/2")))
+        structs.replace(
+            CODE, breaks=(), compilations=(FIRST, AGAIN, structs.replace(AGAIN, number="0/2"))
+        )
     ),
     "given up": lambda: compiled(
-        replace(
+        structs.replace(
             CODE,
             breaks=(),
-            compilations=(FIRST, replace(AGAIN, failure="recompile_limit reached")),
+            compilations=(FIRST, structs.replace(AGAIN, failure="recompile_limit reached")),
         )
     ),
     "a compiled graph that is not captured": lambda: compiled(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from compiled_runs import BREAK, CODE, FILE, GENERATED, KERNEL, compiled, layer
 from timesink.analyses.compiled import code_table, compiled_table, generated_kernels

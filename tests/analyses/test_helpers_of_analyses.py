@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from timesink.analyses.names import cut_name
-from timesink.analyses.ranks.own_time import ranges_of
+from timesink.model.units import ranges_of
 
 
 def test_cut_name() -> None:

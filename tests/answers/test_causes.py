@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.console import Group
 
 from diagnosed import (
     MS,
@@ -35,9 +34,7 @@ UNEVEN = CycleTime(16.8 * MS, 33.0 * MS, 96.4, (-30.0, 213.0), 0.2)
 
 
 def bars(diagnosis: Diagnosis, width: int = 100) -> list[str]:
-    return to_plain(
-        Group(*attribution_lines(attribution_block(diagnosis), width)), width
-    ).splitlines()
+    return to_plain(attribution_lines(attribution_block(diagnosis), width), width).splitlines()
 
 
 def markdown(diagnosis: Diagnosis) -> str:

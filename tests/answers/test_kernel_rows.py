@@ -9,8 +9,6 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.console import Group
-from rich.table import Table as RichTable
 
 import timesink
 from measured_kernels import Launch, launch, trace_of_launches, use
@@ -24,6 +22,7 @@ from timesink.answers.kernels.tables import (
 )
 from timesink.answers.kernels.tables import KernelChoice as Choice
 from timesink.output.blocks import Table
+from timesink.output.lines import Grid, LabelGrid
 from timesink.output.numbers import cells
 from timesink.output.tables import text_table
 
@@ -146,13 +145,11 @@ class TestColumns:
 
 def shown_at(table: Table, width: int) -> list[str]:
     """The columns for which there is room; in a narrow place each row is a table of its own."""
-    rendered = text_table(table, width)
-    if isinstance(rendered, Group):
-        first = rendered.renderables[0]
-        assert isinstance(first, RichTable)
-        return [str(cell) for cell in first.columns[0].cells if str(cell)]
-    assert isinstance(rendered, RichTable)
-    return [str(column.header) for column in rendered.columns]
+    first = text_table(table, width)[0]
+    if isinstance(first, LabelGrid):
+        return [label for label, _ in first.rows]
+    assert isinstance(first, Grid)
+    return list(first.titles)
 
 
 class TestWidth:

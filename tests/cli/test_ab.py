@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from shutil import rmtree
 
 import pytest
+from msgspec.structs import replace
 
 from ab_runs import Bench, planned_runs
 from timesink.cli.ab import _Progress, _report_result

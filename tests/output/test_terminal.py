@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from textwrap import dedent
+from unittest import mock
 
 import pytest
 from msgspec.structs import replace
@@ -22,8 +23,9 @@ from literal_documents import (
     document,
 )
 from timesink.output.blocks import Block, Document, Findings, Part, Parts, Section, Text
+from timesink.output.lines import Grid, Item, LabelGrid, TextLine
 from timesink.output.numbers import column, table
-from timesink.output.terminal import print_text, to_text
+from timesink.output.terminal import print_text, to_plain, to_text
 
 
 def text_of(*blocks: Block, width: int = 100, title: str = "") -> str:
@@ -211,3 +213,26 @@ def test_colours_are_for_terminals(
     monkeypatch.setenv("COLUMNS", "80")
     print_text(document(FINDINGS))
     assert "\x1b[1;31mhigh" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        TextLine("  slow ").append("step  ", "dim"),
+        TextLine("a title that goes on in the next line and folds " + "x" * 40),
+        TextLine("歩 " * 30),
+        TextLine("n" * 70, is_folded=False),
+        Grid(
+            ("kernel", "time"), (("gemm", "1 ms"), ("elementwise", "20 us")), (False, True), (6, 5)
+        ),
+        Grid(("kernel", "time"), (("歩進む歩進む", "1 ms"),), (False, True), (6, 5)),
+        LabelGrid((("device", "H200"), ("→ host", "µs"))),
+        LabelGrid((("device", "H200"), ("program", "python train.py " * 5))),
+        LabelGrid((("device", "H200"), ("program", "python")), is_record=True),
+    ],
+)
+def test_letters_are_laid_out_as_on_a_screen(item: Item):
+    with mock.patch.object(type(item), "to_plain", return_value=None):
+        as_on_a_screen = to_plain([item], 60)
+    assert to_plain([item], 60) == as_on_a_screen
+    assert as_on_a_screen

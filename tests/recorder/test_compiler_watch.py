@@ -14,7 +14,8 @@ import pytest
 from timesink.formats.compiled_code import read_compiled
 from timesink.recorder.agent import compiled_code
 from timesink.recorder.agent.compiled_code import NOTHING_COMPILED, CompilerWatch
-from timesink.recorder.folder import CONTROL_FOLDER, Notebook, read_notes
+from timesink.recorder.folder import Notebook, read_notes
+from timesink.recorder.places import CONTROL_FOLDER
 
 TORCH = SimpleNamespace(__version__="9.9")
 STACK = (

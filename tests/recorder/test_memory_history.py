@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from timesink.recorder.agent.memory_history import MAX_EVENTS, NO_DEVICE, MemoryHistory
-from timesink.recorder.folder import CONTROL_FOLDER, MEMORY_SNAPSHOT, Notebook, RecordingFolder
+from timesink.recorder.folder import MEMORY_SNAPSHOT, Notebook, RecordingFolder
+from timesink.recorder.places import CONTROL_FOLDER
 from timesink.recorder.traces import collect_memory_alone
 
 

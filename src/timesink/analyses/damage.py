@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
 import polars as pl
 
 from timesink.analyses.columns import device_columns, device_kinds, host_columns
@@ -154,8 +155,12 @@ def _stands_still(trace: Trace) -> Iterator[Reason]:
     total = _height(trace)
     if total < DamageLimits.min_events:
         return
-    starts = pl.concat([host_columns(trace)["ts_ns"], device_columns(trace)["ts_ns"]])
-    distinct = starts.n_unique()
+    parts = [host_columns(trace)["ts_ns"], device_columns(trace)["ts_ns"]]
+    steps = np.diff(max(parts, key=len).to_numpy())
+    enough = max(1, DamageLimits.min_distinct_share * total)
+    if not (steps < 0).any() and np.count_nonzero(steps) >= enough:
+        return  # of events in order, that many start later than the one before
+    distinct = pl.concat(parts).n_unique()
     if distinct == 1 or distinct <= DamageLimits.min_distinct_share * total:
         times = "one time" if distinct == 1 else f"{units.count(distinct)} different times"
         yield Reason(

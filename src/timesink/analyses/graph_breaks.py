@@ -7,10 +7,10 @@ recorded, still say the lines: the rest of a function has a name of its own afte
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import msgspec
 import numpy as np
+from msgspec import structs
 
 from timesink.analyses.columns import (
     host_columns,
@@ -81,7 +81,7 @@ def _of_python_functions(trace: Trace) -> Iterator[GraphBreak]:
             graph_break = breaks.get(
                 place, GraphBreak("", place, function=match["function"], times=0)
             )
-            breaks[place] = replace(graph_break, times=graph_break.times + 1)
+            breaks[place] = structs.replace(graph_break, times=graph_break.times + 1)
     yield from breaks.values()
 
 

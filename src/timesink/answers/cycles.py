@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
 import polars as pl
+from msgspec import structs
 
 from timesink.analyses.cycles.search import cycle_summary, find_cycles
 from timesink.analyses.cycles.spans import SCHEMA as SCHEMA_OF_CYCLES
@@ -131,7 +131,7 @@ class CycleRunJson(msgspec.Struct, frozen=True, kw_only=True):
             mean_ns=round(cycles.mean_ns),
             processes=run.summary.to_dicts(),
             others=[
-                AlternativeJson(**{**asdict(other), "marker": other.marker or None})
+                AlternativeJson(**{**structs.asdict(other), "marker": other.marker or None})
                 for other in cycles.alternatives
             ],
             cycles=cycles.table.to_dicts(),

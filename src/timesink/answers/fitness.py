@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+
+from msgspec import structs
 
 from timesink.model import units
 from timesink.model.fitness import (
@@ -71,7 +72,7 @@ def fitness_sections(fitness: Fitness) -> Iterator[Section]:
 
 def _withheld(reason: Reason) -> str:
     """What ranks that are not shown in detail cannot tell."""
-    denied = denied_questions(Fitness((replace(reason, is_of_others=False),)))
+    denied = denied_questions(Fitness((structs.replace(reason, is_of_others=False),)))
     subject = "It" if len(reason.ranks) == 1 else "They"
     return f" {subject} cannot show {denied}." * bool(denied)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -25,7 +24,6 @@ from timesink.model.units import amount, from_to
 from timesink.sources.ab_folder import refuse_ab
 from timesink.sources.discovery import Input
 from timesink.sources.opening import Opened, open_each, open_trace
-from timesink.sources.run_facts import plain_recording
 
 SCHEMA = "timesink/info/1"
 
@@ -99,6 +97,8 @@ def describe_trace(trace: Trace) -> TraceInfo:
 def describe_input(source: Input, **reading: Any) -> Info:
     """What a recording, a folder of them or unprofiled steps alone hold; `reading` says how to."""
     refuse_ab(Path(source.source))
+    from timesink.sources.run_facts import plain_recording  # noqa: PLC0415 - start-up time
+
     plain = plain_recording(source.place) if isinstance(source.place, Path) else None
     if plain is not None:
         return Info(str(source.source), (describe_trace(plain),))
@@ -359,7 +359,9 @@ def plain_headline(run: RecordedRun | None) -> str:
     """How many unprofiled steps there are and how long they take; empty if they do not count."""
     if run is None or not run.cycles.plain or not run.plain_ns:
         return ""
-    middle = units.brief_ns(statistics.median(run.plain_ns))
+    from statistics import median  # noqa: PLC0415 - start-up time
+
+    middle = units.brief_ns(median(run.plain_ns))
     return f"{units.count_noun(len(run.plain_ns), 'unprofiled steps')} of {middle} (median)"
 
 
@@ -374,7 +376,9 @@ def plain_text(run: RecordedRun) -> str:
             if time_us is not None
         ]
         if device:
-            text += f"; by events of the device {units.brief_ns(1000 * statistics.median(device))}"
+            from statistics import median  # noqa: PLC0415 - start-up time
+
+            text += f"; by events of the device {units.brief_ns(1000 * median(device))}"
     return text
 
 

@@ -21,10 +21,10 @@ from msgspec.structs import replace
 from timesink.analyses.kernels.families import distinguish_names
 from timesink.analyses.modules import PREFIX
 from timesink.analyses.names import short_kernel_name
-from timesink.analyses.ranks.own_time import ranges_of
 from timesink.answers.views import Absent, ColumnSpec, View, find_view, listed_table
 from timesink.errors import TimesinkError, UsageError
 from timesink.model import units
+from timesink.model.units import ranges_of
 from timesink.output import blocks
 from timesink.output.json import cell_csv, frame_csv
 from timesink.output.names import told_apart

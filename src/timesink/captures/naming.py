@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import polars as pl
+from msgspec import structs
 
 from timesink.captures.matching import Match, Matches, match_replays
 from timesink.captures.replays import Replays, find_replays, numbers_around
@@ -79,7 +80,7 @@ def with_captured_calls(
     health = _health(replays, matches, named)
     of_replay = tuple(_NOBODY if match is None else match.capture for match in matches.of_replay)
     uses = _uses(captures, matches, replays, named)
-    trace = _with_facts(trace, replace(facts, captures=uses, of_replay=of_replay))
+    trace = _with_facts(trace, structs.replace(facts, captures=uses, of_replay=of_replay))
     calls = pl.concat([host, *frames]) if frames else host
     if frames:
         # Operators are known now, of these graphs at least.

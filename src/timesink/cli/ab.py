@@ -25,9 +25,10 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
+
+from msgspec import structs
 
 from timesink.cli import compare
 from timesink.cli.command_line import log_line, print_stderr
@@ -377,9 +378,10 @@ def run(options: argparse.Namespace) -> int:
                     clear_ab(folder)  # not before it is known that both versions can run
                 sides = (ab.base, ab.new)
                 base, new = (
-                    replace(side, command=tuple(mask_secrets(side.command))) for side in sides
+                    structs.replace(side, command=tuple(mask_secrets(side.command)))
+                    for side in sides
                 )
-                masked_ab = replace(ab, base=base, new=new)
+                masked_ab = structs.replace(ab, base=base, new=new)
                 allowed = None if options.fail_on is None else options.fail_on.allowed_pct
                 turns = Turns(masked_ab, folder, make, tell, lambda: bool(interruptions), allowed)
                 turns.to_the_end()
@@ -417,10 +419,10 @@ def _runs_and_folder(options: argparse.Namespace) -> tuple[AbRuns, Path]:
     if any(MASK in word for side in (ab.base, ab.new) for word in side.command):
         raise UsageError(f"{root}: the command contained a secret, which is not stored", hint)
     plan = ab.plan
-    return replace(
+    return structs.replace(
         ab,
         budget_s=options.budget or ab.budget_s,
-        plan=replace(plan, most_runs=options.runs or plan.most_runs),
+        plan=structs.replace(plan, most_runs=options.runs or plan.most_runs),
     ), root
 
 

@@ -17,7 +17,6 @@ from timesink.analyses.communication_calls import ONE_SIDED
 from timesink.analyses.ranks.analysis import RanksAnalysis
 from timesink.analyses.ranks.collectives import GROUP_KEY
 from timesink.analyses.ranks.lateness import SOURCES
-from timesink.analyses.ranks.own_time import ranges_of, the_ranks
 from timesink.analyses.ranks.rank_clusters import far_from_usual, step_mean
 from timesink.analyses.ranks.rank_set import RankLayout, RankSet
 from timesink.analyses.ranks.summary import RankSummary
@@ -31,7 +30,7 @@ from timesink.comparison.thresholds import RankChangesLimits
 from timesink.errors import UnreadableError
 from timesink.model.diagnosis import Component, Diagnosis
 from timesink.model.findings import CAUSES, Cause, Evidence, Straggler
-from timesink.model.units import brief_ns, count_noun, times
+from timesink.model.units import brief_ns, count_noun, ranges_of, the_ranks, times
 from timesink.rules.communication import advice_on, why_late
 
 COLLECTIVE_CHANGE_SCHEMA: dict[str, pl.DataType] = {

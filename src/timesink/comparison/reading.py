@@ -85,8 +85,8 @@ def tables_of(run: Run, *, calls: bool = True) -> Tables:
     about = asdict(run.unit) | {name: getattr(run, name) for name in _PLAIN}
     recorded = None if run.recorded is None else msgspec.to_builtins(run.recorded)
     about |= {"recorded": recorded, "anatomies": plain, "programs": programs, "work": works}
-    about["reasons"] = [asdict(reason) for reason in run.fitness.reasons]
-    about["step_time"] = None if run.step_time is None else asdict(run.step_time)
+    about["reasons"] = [structs.asdict(reason) for reason in run.fitness.reasons]
+    about["step_time"] = None if run.step_time is None else structs.asdict(run.step_time)
     return Tables(about, tables)
 
 

@@ -11,6 +11,7 @@ from statistics import median
 from typing import Any, Protocol
 
 import msgspec
+from msgspec import structs
 
 from timesink.comparison.repeated_runs import Decision, TimedRun, decide, next_sides, timed_runs
 from timesink.comparison.thresholds import TurnsLimits
@@ -172,8 +173,10 @@ class Turns(msgspec.Struct):
         """A run whose neighbour would come after the pause is not compared."""
         if len(self.ab.counted) % 2:
             lone = self.ab.counted[-1]
-            runs = (replace(run, warm_up=True) if run is lone else run for run in self.ab.runs)
-            self.ab = replace(self.ab, runs=tuple(runs))
+            runs = (
+                structs.replace(run, warm_up=True) if run is lone else run for run in self.ab.runs
+            )
+            self.ab = structs.replace(self.ab, runs=tuple(runs))
         self._write(complete=False, why_partial="it has not ended")
 
     def _measure(self, decision: Decision | None) -> Decision | None:
@@ -215,9 +218,9 @@ class Turns(msgspec.Struct):
             self.onlooker.begins(folder, f"{what}{', beyond the budget' * is_late}")
             begun_s = self.now_s()
             attempt = self.make(side, folder, what)
-            run = replace(attempt, warm_up=what == WARM_UP, timeline=what == TIMELINE)
+            run = structs.replace(attempt, warm_up=what == WARM_UP, timeline=what == TIMELINE)
             self._took_s.setdefault(side, []).append(self.now_s() - begun_s)
-            self.ab = replace(self.ab, runs=(*self.ab.runs, run))
+            self.ab = structs.replace(self.ab, runs=(*self.ab.runs, run))
             timed = timed_run(run, self.folder) if run.counts else None
             self._timed += [] if timed is None else [timed]
             self._write()
@@ -254,7 +257,7 @@ class Turns(msgspec.Struct):
             typical = decision.typical
             interval_pct = typical.interval_pct if self.ab.pairs >= TurnsLimits.min_pairs else None
             look = AbLook(self.ab.pairs, typical.change_pct, interval_pct)
-            self.ab = replace(self.ab, history=(*self.ab.history, look))
+            self.ab = structs.replace(self.ab, history=(*self.ab.history, look))
             self._write()
             self.onlooker.looked(self.ab, decision)
         return decision
@@ -265,7 +268,7 @@ class Turns(msgspec.Struct):
         return decide(self._timed, self.ab.detect_pct)
 
     def _write(self, **facts: Any) -> None:
-        self.ab = replace(self.ab, **facts)
+        self.ab = structs.replace(self.ab, **facts)
         write_ab(self.ab, self.folder)
 
     def _is_decided(self, decision: Decision | None) -> bool:

@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
 from timesink.formats.small_files import (
     DamagedError,
@@ -244,7 +244,7 @@ def _kernels_of(graph: _GraphRow, calls: Sequence[GraphCall]) -> list[CompiledKe
     for call in calls:
         uses[call.name].append(call.use)
     return [
-        with_uses(replace(kernel, graphs=keys), uses.get(kernel.name, []))
+        with_uses(structs.replace(kernel, graphs=keys), uses.get(kernel.name, []))
         for kernel in generated_kernels(graph.code)
     ]
 
@@ -252,7 +252,7 @@ def _kernels_of(graph: _GraphRow, calls: Sequence[GraphCall]) -> list[CompiledKe
 def with_uses(kernel: CompiledKernel, uses: Sequence[KernelUse]) -> CompiledKernel:
     """A kernel with its calls; its operators are those of all of them."""
     operators = dict.fromkeys(operator for use in uses for operator in use.operators)
-    return replace(kernel, uses=tuple(uses), operators=kernel.operators or tuple(operators))
+    return structs.replace(kernel, uses=tuple(uses), operators=kernel.operators or tuple(operators))
 
 
 def _use_of(row: _KernelRow) -> KernelUse:
@@ -349,7 +349,7 @@ def merged_breaks(breaks: Iterable[GraphBreak]) -> list[GraphBreak]:
         merged[key] = (
             graph_break
             if earlier is None
-            else replace(earlier, times=earlier.times + graph_break.times)
+            else structs.replace(earlier, times=earlier.times + graph_break.times)
         )
     return list(merged.values())
 
@@ -397,7 +397,7 @@ def bounded(kernels: Sequence[CompiledKernel]) -> tuple[tuple[CompiledKernel, ..
     for kernel in kernels[:MAX_KERNELS]:
         is_kept = len(kernel.code) <= room
         room -= len(kernel.code) * is_kept
-        result.append(kernel if is_kept else replace(kernel, code="", is_cut=True))
+        result.append(kernel if is_kept else structs.replace(kernel, code="", is_cut=True))
     return tuple(result), len(kernels) - len(result)
 
 

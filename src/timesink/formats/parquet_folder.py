@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 import polars as pl
 from isal.isal_zlib import crc32
+from msgspec import structs
 
 from timesink.errors import UnreadableError
 from timesink.formats.small_files import small_content
@@ -41,12 +42,15 @@ def write_folder(trace: Trace, folder: Path) -> None:
                 # A full disk comes as an error of the format.
                 raise OSError(str(error)) from None
             checksums[name] = _checksum(folder / f"{name}.parquet")
-    run = trace.metadata.run
+    facts = {
+        name: msgspec.to_builtins(getattr(trace.metadata, name))
+        for name in ("run", "graphs", "compiled")
+    }
     content = {
         "rows": rows,
         "crc32": checksums,
-        "metadata": {**asdict(trace.metadata), "run": run and msgspec.to_builtins(run)},
-        "health": [asdict(entry) for entry in trace.health],
+        "metadata": {**asdict(trace.metadata), **facts},
+        "health": [structs.asdict(entry) for entry in trace.health],
     }
     content_crc = crc32(json.dumps(content).encode("ascii"))
     description = {"timesink_schema": SCHEMA_VERSION, "own_crc32": content_crc, **content}

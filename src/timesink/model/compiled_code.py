@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from timesink.model.graph_facts import CaptureFailure
 from timesink.patterns import regex
@@ -22,8 +22,7 @@ def plain_function(name: str) -> str:
     return resumed[1] if resumed else name
 
 
-@dataclass(frozen=True, slots=True)
-class KernelUse:
+class KernelUse(msgspec.Struct, frozen=True):
     """One call of a generated kernel in the code of its graph: where its work comes from."""
 
     operators: tuple[str, ...] = ()
@@ -39,8 +38,7 @@ class KernelUse:
     """Whether there are more of these than are listed."""
 
 
-@dataclass(frozen=True, slots=True)
-class CompiledKernel:
+class CompiledKernel(msgspec.Struct, frozen=True):
     """A kernel that a compiler generated."""
 
     name: str
@@ -56,8 +54,7 @@ class CompiledKernel:
     """Whether its code is longer than what is kept."""
 
 
-@dataclass(frozen=True, slots=True)
-class GraphCall:
+class GraphCall(msgspec.Struct, frozen=True):
     """A call in the code of a graph, of a generated kernel or of an operator as it is."""
 
     name: str
@@ -65,8 +62,7 @@ class GraphCall:
     use: KernelUse
 
 
-@dataclass(frozen=True, slots=True)
-class CompiledGraph:
+class CompiledGraph(msgspec.Struct, frozen=True):
     """A graph that the compiler made, and what its code calls, in order."""
 
     keys: tuple[str, ...] = ()
@@ -75,8 +71,7 @@ class CompiledGraph:
     is_backward: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class GraphBreak:
+class GraphBreak(msgspec.Struct, frozen=True):
     """A place at which the compiler could not go on, and left the rest to the next graph."""
 
     reason: str
@@ -90,8 +85,7 @@ class GraphBreak:
     """Compilations that came upon it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Compilation:
+class Compilation(msgspec.Struct, frozen=True):
     """A function, or the rest of one after a graph break, that was compiled."""
 
     number: str
@@ -110,8 +104,7 @@ class Compilation:
         return "limit" in self.failure.lower()
 
 
-@dataclass(frozen=True, slots=True)
-class CompiledCode:
+class CompiledCode(msgspec.Struct, frozen=True):
     """What lies beside a recording about its compiled code."""
 
     source: str

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -158,8 +157,7 @@ class ProgramEdit(msgspec.Struct, frozen=True):
     """At how many places of a cycle."""
 
 
-@dataclass(frozen=True, slots=True)
-class CycleKinds:
+class CycleKinds(msgspec.Struct, frozen=True):
     """Cycles that do the same, on either side."""
 
     base_cycles: tuple[int, ...]

@@ -7,6 +7,7 @@ values name a type by its number.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 
 import msgspec
@@ -49,6 +50,7 @@ def type_by_number(number: str) -> str | None:
     return _BY_NUMBER.get(number)
 
 
+@lru_cache(maxsize=1024)
 def type_by_spelling(name: str) -> ElementType | None:
     """A type in the spelling of operators or of collectives.
 

@@ -8,8 +8,9 @@ questions the recording cannot answer, what shows that, and what to record inste
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
+
+import msgspec
 
 Fit: TypeAlias = Literal["yes", "partly", "no"]
 
@@ -20,8 +21,7 @@ QUESTIONS = (IDLE, STEP_TIME, CRITICAL_PATH, OVERHEAD, COMMUNICATION, RANKS, COM
 without profiler overhead, what communication costs, which rank others wait for, what changed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reason:
+class Reason(msgspec.Struct, frozen=True):
     """One thing that a recording lacks or distorts."""
 
     code: str
@@ -32,7 +32,7 @@ class Reason:
     """What to record instead."""
     denies: tuple[str, ...]
     """The questions of `QUESTIONS` it cannot answer because of this."""
-    evidence: Mapping[str, int | float | str] = field(default_factory=dict)
+    evidence: Mapping[str, int | float | str] = msgspec.field(default_factory=dict)
     """What was measured; units are in the keys."""
     is_fatal: bool = False
     """Whether nothing that depends on time can be answered."""
@@ -42,8 +42,7 @@ class Reason:
     """Whether it is told of other ranks than the one in detail: what is told of that one holds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fitness:
+class Fitness(msgspec.Struct, frozen=True):
     """Whether a recording holds what answers need.
 
     >>> Fitness().fit

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 
-@dataclass(frozen=True, slots=True)
-class CaptureUse:
+class CaptureUse(msgspec.Struct, frozen=True):
     """A captured graph, and how much of the recording is replays of it."""
 
     source: str
@@ -23,8 +22,7 @@ class CaptureUse:
     is_eager: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class CaptureFailure:
+class CaptureFailure(msgspec.Struct, frozen=True):
     """A graph that the program could not capture."""
 
     reason: str
@@ -33,8 +31,7 @@ class CaptureFailure:
     times: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class GraphFacts:
+class GraphFacts(msgspec.Struct, frozen=True):
     """What captures say about a recording."""
 
     captures: tuple[CaptureUse, ...] = ()

@@ -7,7 +7,6 @@ this file; the code carries the consequence for the numbers and what the user ca
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
@@ -41,8 +40,7 @@ class Rule(msgspec.Struct, frozen=True):
     note_of_tables: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class HealthEntry:
+class HealthEntry(msgspec.Struct, frozen=True):
     """One finding about one trace: a rule, how often it was met, and an example."""
 
     code: str

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from fnmatch import fnmatchcase
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 
 from timesink.model.data_files import csv_rows
@@ -428,3 +429,29 @@ def _matching_unit(form: str, counter: str, largest: float | None) -> tuple[bool
 @cache
 def _lines() -> list[dict[str, str]]:
     return csv_rows(_DATA)
+
+
+def the_ranks(ranks: Collection[int], most: int | None = 8) -> str:
+    """Ranks by their numbers, with the word before them.
+
+    >>> the_ranks([4, 2, 3])
+    'ranks 2-4'
+    """
+    return f"rank{'' if len(ranks) == 1 else 's'} {ranges_of(ranks, most)}"
+
+
+def ranges_of(ranks: Iterable[int], most: int | None = None) -> str:
+    """Ranks in order, those in a row as from and to; at most so many ranges.
+
+    >>> ranges_of([7, 1, 2, 0])
+    '0-2, 7'
+    """
+    numbers = sorted(set(map(int, ranks)))
+    rows = [
+        [number for _, number in row]
+        for _, row in groupby(enumerate(numbers), lambda place: place[1] - place[0])
+    ]
+    texts = [f"{row[0]}-{row[-1]}" if len(row) > 1 else str(row[0]) for row in rows]
+    if most is not None and len(texts) > most:
+        return f"{', '.join(texts[:most])}, ... ({len(numbers)} ranks)"
+    return ", ".join(texts)

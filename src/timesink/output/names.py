@@ -122,20 +122,38 @@ def cut_apart(names: Sequence[str], room: int, *, middle: bool = False) -> dict[
     return cut
 
 
-def _cells(text: str) -> int:
-    from rich.cells import cell_len  # noqa: PLC0415 - errors are told where it is not installed
+_NARROW = regex(
+    "[ -~\u00a0-\u00ac\u00ae-\u02ff\u0370-\u0482\u2010-\u2015\u2026\u2190-\u2193\u2500-\u25fc]*"
+)
+"""Letters that take one cell of a terminal: most, and fewer than there are."""
 
-    return cell_len(text)
+
+def is_narrow(text: str) -> bool:
+    """Whether each letter surely takes one cell of a terminal."""
+    return (text.isascii() and text.isprintable()) or _NARROW.fullmatch(text) is not None
+
+
+def cell_len(text: str) -> int:
+    """How many cells of a terminal a text takes.
+
+    >>> cell_len("step"), cell_len("歩")
+    (4, 2)
+    """
+    if is_narrow(text):
+        return len(text)
+    from rich import cells  # noqa: PLC0415 - errors are told where it is not installed
+
+    return cells.cell_len(text)
 
 
 def cut_end(name: str, room: int) -> str:
     """A name without its end, where it is too long."""
-    return name if _cells(name) <= room else f"{name[: room - 1]}…"
+    return name if cell_len(name) <= room else f"{name[: room - 1]}…"
 
 
 def cut_middle(name: str, room: int = 40) -> str:
     """A name without its middle, where it is too long: by default for a sentence."""
-    if _cells(name) <= room:
+    if cell_len(name) <= room:
         return name
     tail = room // 2
     return f"{name[: room - 1 - tail]}…{name[-tail:]}"
@@ -163,7 +181,7 @@ def _number_names(names: Sequence[str], room: int, marks: Iterator[int]) -> dict
 def end_of_path(path: str, room: int) -> str:
     """A dotted path without as many of its first parts as it takes to fit."""
     end, cut = path, False
-    while _cells(end) + 2 * cut > room and "." in end:
+    while cell_len(end) + 2 * cut > room and "." in end:
         end, cut = end.partition(".")[2], True
     return f"….{end}" if cut else end
 

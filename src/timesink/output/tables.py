@@ -6,19 +6,13 @@ import sys
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from rich.cells import cell_len
-from rich.console import Group, RenderableType
-from rich.table import Table as RichTable
-from rich.text import Text
-
 from timesink.model import units
 from timesink.model.units import interval_ns
 from timesink.output import blocks
-from timesink.output.names import cut_apart, end_of_path, in_cell, printable
+from timesink.output.lines import GAP, Grid, Item, LabelGrid, TextLine
+from timesink.output.names import cell_len, cut_apart, end_of_path, in_cell, printable
 from timesink.output.numbers import cells, change_of, change_text, column, number_text
 
-GAP = 2
-"""Blanks between columns."""
 NARROWEST = 12
 """Names are not cut shorter than this."""
 _READABLE, _COMFORTABLE = 22, 40
@@ -59,7 +53,7 @@ def lines_of(table: blocks.Table) -> Lines:
     )
 
 
-def text_table(table: blocks.Table, width: int) -> RenderableType:
+def text_table(table: blocks.Table, width: int) -> list[Item]:
     """The columns for which there is room, with names that are distinguished.
 
     A table too wide for that is shown row by row, one column per line.
@@ -87,19 +81,8 @@ def text_table(table: blocks.Table, width: int) -> RenderableType:
     sizes = _fit(sizes, right, width)
     rows = [[printable(value) for value in row] for row in zip(*by_column, strict=True)]
     if sum(sizes) + GAP * (len(sizes) - 1) > width:
-        return Group(*(_record(names, row) for row in rows))
-    rich_table = RichTable(box=None, header_style="bold", pad_edge=False, padding=(0, GAP, 0, 0))
-    for name, size, to_right in zip(names, sizes, right, strict=True):
-        rich_table.add_column(
-            Text(name),
-            justify="right" if to_right else "left",
-            no_wrap=True,
-            overflow="ellipsis",
-            width=size,
-        )
-    for row in rows:
-        rich_table.add_row(*map(Text, row))
-    return rich_table
+        return [LabelGrid(list(zip(names, row, strict=True)), is_record=True) for row in rows]
+    return [Grid(names, rows, right, sizes)]
 
 
 def _with_room(table: blocks.Table, width: int) -> list[blocks.Column]:
@@ -132,14 +115,14 @@ def _fits_whole(
     return first + sum(shorter) + GAP * len(rest) <= width
 
 
-def _under_names(titles: Sequence[str], by_column: Sequence[Sequence[str]]) -> RenderableType:
+def _under_names(titles: Sequence[str], by_column: Sequence[Sequence[str]]) -> list[Item]:
     """What each row is about whole, on a line however long, to be copied; the rest below it."""
-    lines = []
+    lines: list[Item] = []
     for name, *values in zip(*by_column, strict=True):
-        lines.append(Text(printable(name), no_wrap=True, overflow="ignore"))
+        lines.append(TextLine(printable(name), is_folded=False))
         pairs = (f"{title} {value}" for title, value in zip(titles[1:], values, strict=True))
-        lines += [Text(f"  {', '.join(map(printable, pairs))}")] if values else []
-    return Group(*lines)
+        lines += [TextLine(f"  {', '.join(map(printable, pairs))}")] if values else []
+    return lines
 
 
 def _is_right(column: blocks.Column) -> bool:
@@ -308,13 +291,3 @@ def _fit(sizes: Sequence[int], right: Sequence[bool], width: int) -> list[int]:
     return [
         size if number else min(size, longest) for size, number in zip(sizes, right, strict=True)
     ]
-
-
-def _record(names: Sequence[str], row: Sequence[str]) -> RichTable:
-    table = RichTable(box=None, show_header=False, pad_edge=False, padding=(0, GAP, 0, 0))
-    table.add_column(style="dim", min_width=max(map(cell_len, names)))
-    table.add_column(overflow="fold")
-    for name, value in zip(names, row, strict=True):
-        table.add_row(Text(name), Text(value))
-    table.add_row()
-    return table

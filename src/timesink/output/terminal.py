@@ -9,18 +9,17 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from io import StringIO
 from itertools import pairwise
-from typing import Any
-
-from rich.cells import cell_len
-from rich.console import Console, Group, RenderableType
-from rich.table import Table as RichTable
-from rich.text import Text
+from typing import TYPE_CHECKING, Any
 
 from timesink.output import blocks, tables
 from timesink.output.blocks import Document, Section, Tone
-from timesink.output.names import printable
+from timesink.output.lines import GAP, Item, LabelGrid, TextLine
+from timesink.output.names import cell_len, printable
 from timesink.output.numbers import change_of, change_text, cost_of, number_text
 from timesink.patterns import regex
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 FILE_WIDTH = 100
 """Characters of a line of text in a file."""
@@ -87,29 +86,85 @@ def to_text(document: Document, width: int = FILE_WIDTH) -> str:
 def print_text(document: Document, widest: int = WIDEST) -> None:
     """Print the document: in colour on a terminal, plain elsewhere."""
     width = min(max(shutil.get_terminal_size((100, 24)).columns, _NARROWEST), widest)
-    if sys.stdout.isatty():
-        Console(width=width).print(content(document, width), crop=False)
-    else:
+    if not sys.stdout.isatty():
         sys.stdout.write(to_text(document, width) + "\n")
+        return
+    from rich.console import Console, Group  # noqa: PLC0415 - only a terminal needs it
+
+    Console(width=width).print(Group(*map(_to_rich, content(document, width))), crop=False)
 
 
-def text(value: str, style: str = "") -> Text:
-    """Text from a trace: brackets and colons in it mean nothing."""
-    return Text(printable(value), style)
+def text(value: str, style: str = "") -> TextLine:
+    """Text from a trace, with nothing in it that steers a terminal."""
+    return TextLine(printable(value), style)
 
 
-def to_plain(content: RenderableType, width: int) -> str:
+def to_plain(items: Iterable[Item], width: int) -> str:
     """Lines without escapes and without trailing spaces."""
+    lines: list[str] = []
+    for item in items:
+        plain = item.to_plain(width)
+        lines += _folded(item, width) if plain is None else plain
+    return "\n".join(part.rstrip() for line in lines for part in line.splitlines() or [""])
+
+
+def _folded(item: Item, width: int) -> list[str]:
+    """The lines of what is too long for one, or has letters that are wide."""
+    from rich.console import Console, Group  # noqa: PLC0415 - most lines fit
+
     out = StringIO()
     # Neither numbers to be coloured nor names of pictures are looked for in the text.
     console = Console(
         file=out, width=width, color_system=None, force_terminal=False, highlight=False, emoji=False
     )
-    console.print(content, crop=False)
-    return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
+    console.print(Group(_to_rich(item)), crop=False)
+    return out.getvalue().splitlines()
 
 
-def wrap_line(line: str, width: int, style: str = "", indent: int = 0) -> Iterator[Text]:
+def _to_rich(item: Item) -> RenderableType:
+    """A line or a table as Rich has it."""
+    from rich.table import Table  # noqa: PLC0415 - as above
+    from rich.text import Text  # noqa: PLC0415 - as above
+
+    if isinstance(item, TextLine):
+        (first, style), *parts = item.parts
+        line = Text(first, style)
+        if not item.is_folded:
+            line = Text(first, style, no_wrap=True, overflow="ignore")
+        for part, more_style in parts:
+            line.append(part, more_style or None)
+        return line
+    if isinstance(item, LabelGrid):
+        # Blanks that belong to labels are dim as they are.
+        padding = (0, GAP, 0, 0) if item.is_record else (0, 1)
+        grid = Table(box=None, show_header=False, pad_edge=False, padding=padding)
+        labels = max((cell_len(label) for label, _ in item.rows), default=0)
+        grid.add_column(
+            style="dim",
+            no_wrap=not item.is_record,
+            min_width=labels if item.is_record else None,
+        )
+        grid.add_column(overflow="fold")
+        for label, value in item.rows:
+            grid.add_row(Text(label), Text(value))
+        if item.is_record:
+            grid.add_row()
+        return grid
+    grid = Table(box=None, header_style="bold", pad_edge=False, padding=(0, GAP, 0, 0))
+    for name, size, to_right in zip(item.titles, item.widths, item.right, strict=True):
+        grid.add_column(
+            Text(name),
+            justify="right" if to_right else "left",
+            no_wrap=True,
+            overflow="ellipsis",
+            width=size,
+        )
+    for row in item.rows:
+        grid.add_row(*map(Text, row))
+    return grid
+
+
+def wrap_line(line: str, width: int, style: str = "", indent: int = 0) -> Iterator[TextLine]:
     """A line that goes on under where it began, with no amount torn from its unit."""
     glued, before = _TOGETHER.sub(_GLUE, printable(line)), " " * indent
     for break_long in (False, True):
@@ -124,15 +179,15 @@ def wrap_line(line: str, width: int, style: str = "", indent: int = 0) -> Iterat
         if max(map(cell_len, parts), default=0) <= width:
             break
     for part in parts:
-        yield Text(part.replace(_GLUE, " "), style)
+        yield TextLine(part.replace(_GLUE, " "), style)
 
 
 # -- the document and its sections -----------------------------------------------------------------
 
 
-def content(document: Document, width: int) -> Group:
+def content(document: Document, width: int) -> list[Item]:
     """The answer, what was read, notes, then section by section."""
-    lines: list[RenderableType] = []
+    lines: list[Item] = []
     if document.headline:
         lines += wrap_line(document.headline, width, f"bold {_TONES[document.tone]}".rstrip())
     if not document.headline.startswith(document.subject):
@@ -141,11 +196,11 @@ def content(document: Document, width: int) -> Group:
         lines += wrap_line(f"note: {note}", width, "dim")
     for section in document.in_text():
         section_lines = list(_section(section, width))
-        lines += ["", *section_lines] if lines and section_lines else section_lines
-    return Group(*lines)
+        lines += [TextLine(), *section_lines] if lines and section_lines else section_lines
+    return lines
 
 
-def _section(section: Section, width: int) -> Iterator[RenderableType]:
+def _section(section: Section, width: int) -> Iterator[Item]:
     members = [
         tables.tree_table(block) if isinstance(block, blocks.Tree) else block
         for block in section.blocks
@@ -162,7 +217,7 @@ def _section(section: Section, width: int) -> Iterator[RenderableType]:
         title = "" if is_single and section.title else tables.title_of(block, section.title)
         if title:
             if place:
-                yield ""
+                yield TextLine()
             yield text(title, "bold" if is_single else "")
         yield from _WRITERS[type(block)](block, width)
 
@@ -170,32 +225,27 @@ def _section(section: Section, width: int) -> Iterator[RenderableType]:
 # -- words -----------------------------------------------------------------------------------------
 
 
-def _label_table(rows: Iterable[tuple[str, str]]) -> RichTable:
-    table = RichTable(box=None, show_header=False, pad_edge=False)
-    table.add_column(style="dim", no_wrap=True)
-    table.add_column(overflow="fold")
-    for label, value in rows:
-        table.add_row(text(label), text(value))
-    return table
+def _label_table(rows: Iterable[tuple[str, str]]) -> LabelGrid:
+    return LabelGrid([(printable(label), printable(value)) for label, value in rows])
 
 
-def _findings(block: blocks.Findings, width: int) -> Iterator[RenderableType]:
+def _findings(block: blocks.Findings, width: int) -> Iterator[Item]:
     if not block.items:
         yield text(block.empty, "green")
     for card in block.items:
-        line = Text(f"{card.severity:<{_CARD}}", _SEVERITIES.get(card.severity, ""))
+        line = TextLine(f"{card.severity:<{_CARD}}", _SEVERITIES.get(card.severity, ""))
         yield line.append(printable(f"{card.title} [{card.rule}]"), "default")
         yield from _card(card, width, card.gain)
 
 
-def _causes(block: blocks.Causes, width: int) -> Iterator[RenderableType]:
+def _causes(block: blocks.Causes, width: int) -> Iterator[Item]:
     """Causes under their numbers, then what else is different around it."""
     if block.empty and all(card.role == "anomaly" for card in block.items):
         yield from wrap_line(block.empty, width, "", _INDENT)
     role = block.items[0].role if block.items else ""
     for number, card in enumerate(block.items, 1):
         if card.role != role:
-            yield from ("", text(tables.ROLES.get(card.role, "")))
+            yield from (TextLine(), text(tables.ROLES.get(card.role, "")))
             role = card.role
         title = f"{number}. {card.title}" if len(block.items) > 1 else card.title
         cost = cost_of(card)
@@ -205,7 +255,7 @@ def _causes(block: blocks.Causes, width: int) -> Iterator[RenderableType]:
 
 def _card(
     card: blocks.FindingCard | blocks.CauseCard, width: int, gain: str = ""
-) -> Iterator[RenderableType]:
+) -> Iterator[Item]:
     """What is said under a title: the sentence, what to try, what it rests on."""
     advice = f"try: {card.advice}" if card.advice else ""
     for sentence in filter(None, (card.sentence, advice, gain)):
@@ -214,7 +264,7 @@ def _card(
         yield from wrap_line(f"seen: {seen}", width, "dim", _CARD)
 
 
-def _verdict(block: blocks.Verdict, width: int) -> Iterator[RenderableType]:
+def _verdict(block: blocks.Verdict, width: int) -> Iterator[Item]:
     yield from wrap_line(block.sentence, width, "bold")
     parts = tables.verdict_words(block)
     if parts and block.low is not None and block.high is not None:
@@ -225,10 +275,10 @@ def _verdict(block: blocks.Verdict, width: int) -> Iterator[RenderableType]:
         yield from wrap_line(note, width, "dim", _INDENT)
 
 
-def _health(block: blocks.Health, width: int) -> Iterator[RenderableType]:
+def _health(block: blocks.Health, width: int) -> Iterator[Item]:
     for item in block.items:
         times = f"{item.count} x " if item.count > 1 else ""
-        line = Text(f"{item.severity:<9}", _SEVERITIES.get(item.severity, ""))
+        line = TextLine(f"{item.severity:<9}", _SEVERITIES.get(item.severity, ""))
         yield line.append(printable(f"{times}{item.title}"), "default")
         advice = f"advice: {item.advice}" if item.advice else ""
         detail, example = ("", f"example: {item.told}") if item.is_example else (item.told, "")
@@ -239,20 +289,20 @@ def _health(block: blocks.Health, width: int) -> Iterator[RenderableType]:
 # -- tables and bars -------------------------------------------------------------------------------
 
 
-def _table(block: blocks.Table | None, width: int) -> Iterator[RenderableType]:
+def _table(block: blocks.Table | None, width: int) -> Iterator[Item]:
     if block is None:
         return
     if block.rows or not block.note:
-        yield tables.text_table(block, width)
+        yield from tables.text_table(block, width)
     for sentence in filter(None, (block.rest, block.note)):
         yield from wrap_line(sentence, width, "dim")
 
 
-def _parts(block: blocks.Parts, width: int) -> Iterator[RenderableType]:
+def _parts(block: blocks.Parts, width: int) -> Iterator[Item]:
     """A bar for each part; what parts mean stands in a column, where there is room for all."""
     label = max((cell_len(part.name) for part in block.parts), default=0) + _INDENT
     shares = [part.value / block.total if block.total else 0.0 for part in block.parts]
-    help_width = max((cell_len(part.help) for part in block.parts), default=0) + tables.GAP
+    help_width = max((cell_len(part.help) for part in block.parts), default=0) + GAP
     room = width - label - 23 - help_width
     most = min(_BAR, room) if room >= _SHORT_BAR else _BAR
     bars = ["█" * round(most * share) or "▏" * (share >= _VISIBLE) for share in shares]
@@ -262,12 +312,12 @@ def _parts(block: blocks.Parts, width: int) -> Iterator[RenderableType]:
         line = text(f"  {part.name:<{label}}{length:>10}{share_said:>9}  ")
         line.append(bar, _PARTS.get(part.id, "yellow"))
         if room >= _SHORT_BAR:
-            line.append(f"{'':{longest - len(bar) + tables.GAP}}{printable(part.help)}", "dim")
+            line.append(f"{'':{longest - len(bar) + GAP}}{printable(part.help)}", "dim")
         line.rstrip()
         yield line
 
 
-def attribution_lines(block: blocks.Attribution, width: int) -> Iterator[Text]:
+def attribution_lines(block: blocks.Attribution, width: int) -> Iterator[TextLine]:
     """A row and a bar for each part of a change; the interval goes where there is no room."""
     largest = max((abs(row.change) for row in block.rows), default=0.0)
     names = [printable(row.name) for row in block.rows]
@@ -277,7 +327,7 @@ def attribution_lines(block: blocks.Attribution, width: int) -> Iterator[Text]:
     wide = [max(map(cell_len, column), default=0) for column in (cut, changes, intervals)]
     room = width - sum(wide) - 8
     for row, name, change, interval in zip(block.rows, cut, changes, intervals, strict=True):
-        line = Text(f"  {name:<{wide[0]}}  {change:>{wide[1]}}  ")
+        line = TextLine(f"  {name:<{wide[0]}}  {change:>{wide[1]}}  ")
         if room >= _SHORTEST_BAR:
             line.append(f"{interval:<{wide[2]}}  ", "dim")
         most = min(max(room if room >= _SHORTEST_BAR else room + wide[2] + 2, 1), _BAR)
@@ -292,7 +342,7 @@ def attribution_lines(block: blocks.Attribution, width: int) -> Iterator[Text]:
 # -- pictures in letters ---------------------------------------------------------------------------
 
 
-def _curves(block: blocks.Curves, width: int) -> Iterator[RenderableType]:
+def _curves(block: blocks.Curves, width: int) -> Iterator[Item]:
     """A strip per curve: of many values the largest of neighbours, the largest of all full."""
     label = max((cell_len(curve.name) for curve in block.series), default=0)
     for curve in block.series:
@@ -314,7 +364,7 @@ def _curves(block: blocks.Curves, width: int) -> Iterator[RenderableType]:
         yield text(f"  {curve.name:<{label}}  {strip}  {largest}")
 
 
-def _icicle(block: blocks.Icicle, _: int) -> Iterator[RenderableType]:
+def _icicle(block: blocks.Icicle, _: int) -> Iterator[Item]:
     """The first nodes of the tree, indented."""
     depth: list[int] = []
     for parent in block.parent[:_MAX_NODES]:
@@ -325,7 +375,7 @@ def _icicle(block: blocks.Icicle, _: int) -> Iterator[RenderableType]:
         yield text(f"  and {len(block.parent) - len(depth)} more", "dim")
 
 
-def _heatmap(block: blocks.Heatmap, width: int) -> Iterator[RenderableType]:
+def _heatmap(block: blocks.Heatmap, width: int) -> Iterator[Item]:
     """A line per row; roots, as in the picture of a page: one large value hides no other."""
     rows = block.rows[:_MAX_SHADED]
     label = max((cell_len(row.name) for row in rows), default=0)
@@ -338,8 +388,8 @@ def _heatmap(block: blocks.Heatmap, width: int) -> Iterator[RenderableType]:
         along = f"{block.column_title}s {' to '.join(ends)}, left to right"
     yield text(along, "dim")
     for row in rows:
-        line = Text(f"{'>' if row.marked else ' '} {row.name:>{label}}  ")
-        line.stylize("bold red" if row.marked else "")
+        named = f"{'>' if row.marked else ' '} {row.name:>{label}}  "
+        line = TextLine().append(named, "bold red" if row.marked else "")
         for value in row.values:
             level = round(math.sqrt(value / most) * (len(_SHADES) - 1)) if value and most else 0
             shade = " " if value is None else _SHADES[level]
@@ -355,7 +405,7 @@ def _heatmap(block: blocks.Heatmap, width: int) -> Iterator[RenderableType]:
         yield from wrap_line(block.note, width, "dim")
 
 
-_WRITERS: Mapping[type, Callable[[Any, int], Iterator[RenderableType]]] = {
+_WRITERS: Mapping[type, Callable[[Any, int], Iterator[Item]]] = {
     blocks.Text: lambda block, width: wrap_line(block.text, width, _TONES[block.tone], _INDENT),
     blocks.Facts: lambda block, _: iter([_label_table(block.rows)]),
     blocks.Tiles: lambda block, _: iter([_label_table(tables.known_tiles(block))]),

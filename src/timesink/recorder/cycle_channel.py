@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from timesink.recorder.folder import write_whole
+from timesink.recorder.places import write_whole
 
 CHANNEL_FILE = "channel"
 """In the control folder: where the watcher listens, with @ for a name that is no file."""

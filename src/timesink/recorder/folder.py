@@ -13,11 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from timesink.errors import OutputError
+from timesink.recorder.places import CONTROL_FOLDER, COUNTERS_FILE, write_whole
 from timesink.recorder.processes import birth, is_running
 
-COUNTERS_FILE = "counters.csv"
-CONTROL_FOLDER = ".timesink-recording"
-"""Nobody else's: it goes with all that is in it, and `.timesink` may hold baselines."""
 _PARTS = (
     "trace.json.gz",
     "trace.rank*.json.gz",
@@ -46,18 +44,6 @@ def check_room(path: Path, around: Path, called: str) -> None:
     free = shutil.disk_usage(around).free
     if free < _MIN_FREE_BYTES:
         raise OutputError.unwritable(path, f"only {free // 1024**2} MB left on its disk")
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """A file that is there as a whole or not at all, whoever is killed; `OSError` where not."""
-    beside = path.with_name(f".{path.name}.new")
-    try:
-        beside.write_bytes(content)
-        beside.replace(path)
-    except OSError:
-        with suppress(OSError):
-            beside.unlink()
-        raise
 
 
 @dataclass(frozen=True)

@@ -12,15 +12,14 @@ from timesink.errors import OutputError
 from timesink.recorder.agent.shutdown import ENDED
 from timesink.recorder.counter_sampler import SampledCounters
 from timesink.recorder.folder import (
-    COUNTERS_FILE,
     EXTRAS,
     MAX_PLAIN,
     PlainTimes,
     ProcessNotes,
     RecordingFolder,
     RecordPlan,
-    write_whole,
 )
+from timesink.recorder.places import COUNTERS_FILE, write_whole
 from timesink.recorder.processes import mask_secrets, sayable_values
 from timesink.recorder.traces import KILLED_PLAIN, Recorded
 

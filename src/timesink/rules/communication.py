@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import polars as pl
 
 from timesink.analyses.columns import device_columns, device_numbers, host_columns, host_names
 from timesink.analyses.communication_workers import step_communication
 from timesink.analyses.device_activities import has_device_work
-from timesink.analyses.ranks.analysis import cost_together
-from timesink.analyses.ranks.rank_set import RankSet
 from timesink.analyses.steps import average_step, is_communication
 from timesink.model import units
 from timesink.model.findings import Evidence, RunFinding
@@ -18,6 +18,9 @@ from timesink.model.vendors import NVIDIA, is_collective_call
 from timesink.rules.register import catalogue, make_finding
 from timesink.rules.steps import complete_steps, longest_by_name, worst_step
 from timesink.rules.thresholds import CommunicationLimits
+
+if TYPE_CHECKING:
+    from timesink.analyses.ranks.rank_set import RankSet
 
 DATA_PARALLEL = "DataParallel.forward"
 _MAX_NAMED = 3
@@ -138,6 +141,8 @@ def stragglers(ranks: RankSet) -> list[RunFinding]:
             return []
         words = {"names": ranks.workers[int(odd["rank"])]}
         return [make_finding("odd-rank", odd_rank(ranks), words, saving_share=0.0)]
+    from timesink.analyses.ranks.analysis import cost_together  # noqa: PLC0415 - most runs have one rank
+
     worst, panel, several = late[0], ranks.analysis.panel, len(late) > 1
     steps = max(len(panel.steps), 1)
     marked = bool(ranks.ranks[worst.rank].worker.steps["marked"].any())

@@ -5,12 +5,6 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from timesink.analyses.snapshot.tables import (
-    failed_allocations,
-    memory_by_step,
-    reserved_memory,
-    unfreed_blocks,
-)
 from timesink.model import units
 from timesink.model.findings import Evidence, RunFinding
 from timesink.model.trace import Trace
@@ -26,6 +20,8 @@ def failed_allocation(trace: Trace) -> list[RunFinding]:
     """An allocation that failed: how much was asked for, and what was reserved and free."""
     if not trace.has_snapshot:
         return []
+    from timesink.analyses.snapshot.tables import failed_allocations, reserved_memory  # noqa: PLC0415 - few have one
+
     failures = failed_allocations(trace)
     if failures.is_empty():
         return []
@@ -60,6 +56,8 @@ def growing_memory(trace: Trace) -> list[RunFinding]:
     """Live memory that grows in each of the last steps, and the calls that keep it."""
     if not trace.has_snapshot:
         return []
+    from timesink.analyses.snapshot.tables import memory_by_step, unfreed_blocks  # noqa: PLC0415 - few have one
+
     findings = []
     kept = unfreed_blocks(trace)
     for (device,), steps in memory_by_step(trace).group_by("device", maintain_order=True):
@@ -102,6 +100,8 @@ def fragmented_memory(trace: Trace) -> list[RunFinding]:
     """Reserved memory that nothing uses, in pieces that large requests do not fit into."""
     if not trace.has_snapshot:
         return []
+    from timesink.analyses.snapshot.tables import reserved_memory  # noqa: PLC0415 - as above
+
     findings = []
     for (device,), rows in reserved_memory(trace).group_by("device", maintain_order=True):
         reserved, free = _sum(rows, "reserved_bytes"), _sum(rows, "free_bytes")

@@ -9,7 +9,6 @@ import os
 import pickle
 import platform
 import re
-import secrets
 import selectors
 import signal
 import subprocess
@@ -38,8 +37,7 @@ class Call:
     arguments: dict[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
+class Done(NamedTuple):
     """What came of one item: bytes, or why there are none."""
 
     place: int
@@ -405,6 +403,8 @@ def _environment(address: str | None) -> dict[str, str]:
     """
     if address is not None:
         return _ENVIRONMENT
+    import secrets  # noqa: PLC0415 - start-up time
+
     return {**_ENVIRONMENT, "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
 
 

@@ -23,7 +23,8 @@ from timesink.formats.file_names import (
 from timesink.formats.source_file import open_source
 from timesink.model.units import natural
 from timesink.patterns import regex
-from timesink.recorder.folder import CONTROL_FOLDER, RecordingFolder
+from timesink.recorder.folder import RecordingFolder
+from timesink.recorder.places import CONTROL_FOLDER
 from timesink.recorder.processes import safe_text
 from timesink.sources.ab_folder import AB_FILE, AbRuns, is_ab, read_ab
 from timesink.sources.discovery import (

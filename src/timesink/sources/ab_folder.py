@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import shutil
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import msgspec
@@ -12,15 +11,14 @@ import msgspec
 from timesink.errors import OutputError, UnreadableError
 from timesink.formats.small_files import DamagedError, encode_json, read_small_json
 from timesink.model.diagnosis import SIDES
-from timesink.recorder.folder import write_whole
+from timesink.recorder.places import write_whole
 
 AB_FILE = "ab.json"
 AB_SCHEMA = "timesink/ab/1"
 BASE, NEW = SIDES
 
 
-@dataclass(frozen=True, slots=True)
-class AbSide:
+class AbSide(msgspec.Struct, frozen=True):
     """One version of the program."""
 
     command: tuple[str, ...] = ()
@@ -39,8 +37,7 @@ class AbSide:
         return self.ref or self.head
 
 
-@dataclass(frozen=True, slots=True)
-class AbPlan:
+class AbPlan(msgspec.Struct, frozen=True):
     """How the runs are made."""
 
     plain: int = 20
@@ -59,8 +56,7 @@ class AbPlan:
     """Where the command was given."""
 
 
-@dataclass(frozen=True, slots=True)
-class AbRun:
+class AbRun(msgspec.Struct, frozen=True):
     """One run of one side."""
 
     side: str
@@ -80,8 +76,7 @@ class AbRun:
         return not (self.failed or self.timeline or self.warm_up)
 
 
-@dataclass(frozen=True, slots=True)
-class AbLook:
+class AbLook(msgspec.Struct, frozen=True):
     """What was known after a pair of runs."""
 
     pairs: int
@@ -89,8 +84,7 @@ class AbLook:
     interval_pct: tuple[float, float] | None
 
 
-@dataclass(frozen=True, slots=True)
-class AbRuns:
+class AbRuns(msgspec.Struct, frozen=True):
     """All runs of both versions, in the order in which they ran."""
 
     schema: str
@@ -100,7 +94,7 @@ class AbRuns:
     detect_pct: float
     budget_s: float
     seed: int
-    plan: AbPlan = field(default_factory=AbPlan)
+    plan: AbPlan = msgspec.field(default_factory=AbPlan)
     complete: bool = False
     why_partial: str = "it has not ended"
     runs: tuple[AbRun, ...] = ()
@@ -189,7 +183,7 @@ def write_ab(ab: AbRuns, folder: Path) -> None:
     """Write `ab.json`; it is there whole or not at all."""
     path = folder / AB_FILE
     try:
-        text = msgspec.json.format(encode_json(asdict(ab)), indent=1)
+        text = msgspec.json.format(encode_json(ab), indent=1)
         write_whole(path, text + b"\n")
     except OSError as error:
         raise OutputError.unwritable(path, error) from None

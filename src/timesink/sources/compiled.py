@@ -12,6 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from timesink.errors import TimesinkError
 from timesink.formats.file_names import stem_of
 from timesink.patterns import regex
@@ -77,7 +79,7 @@ def with_compiled(trace: Trace, files: Sequence[Path]) -> Trace:
             room = max(0, _MAX_FILES - len(outputs))
             code = read_output(outputs[:_MAX_FILES], kernels[:room])
             beyond = len(outputs[_MAX_FILES:]) + len(kernels[room:])
-            code = replace(code, left_out=code.left_out + beyond)
+            code = structs.replace(code, left_out=code.left_out + beyond)
     except (TimesinkError, OSError) as error:
         entry = HealthEntry("unreadable_compiled", 1, getattr(error, "message", str(error)))
         return replace(trace, health=merge_entries([*trace.health, entry]))

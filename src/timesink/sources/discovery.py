@@ -35,7 +35,7 @@ from timesink.formats.stored_names import is_folder
 from timesink.model.units import count_noun, join_names, natural
 from timesink.model.vendors import PARSED_FOLDERS
 from timesink.patterns import regex
-from timesink.recorder.folder import CONTROL_FOLDER
+from timesink.recorder.places import CONTROL_FOLDER
 from timesink.recorder.processes import safe_text
 from timesink.sources.ab_folder import refuse_ab
 from timesink.sources.captures import CaptureFile, named_captures

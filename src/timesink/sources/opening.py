@@ -11,7 +11,7 @@ import tempfile
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
@@ -84,8 +84,7 @@ def _read_folder(folder: Path) -> Trace:
     return read_log_folder(folder)
 
 
-@dataclass(frozen=True, slots=True)
-class OpenedRun:
+class OpenedRun(msgspec.Struct, frozen=True):
     """The only run at a place: its recordings, and its trace where it has but one."""
 
     recordings: list[Recording]
@@ -283,7 +282,9 @@ def _without_folder(trace: Trace, path: Path, recording: Recording) -> Trace:
     if recording.remote is None:
         return trace
     folder = f"{path.parent}/"
-    health = [replace(entry, example=entry.example.replace(folder, "")) for entry in trace.health]
+    health = [
+        structs.replace(entry, example=entry.example.replace(folder, "")) for entry in trace.health
+    ]
     return replace(trace, health=tuple(health))
 
 

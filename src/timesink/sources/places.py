@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 from timesink.model.vendors import PARSED_FOLDERS
 from timesink.patterns import regex
-from timesink.recorder.folder import CONTROL_FOLDER
+from timesink.recorder.places import CONTROL_FOLDER
 from timesink.sources.captures import FOLDER as CAPTURES_FOLDER
 
 # Places: a path, a pattern of paths, or a URL.

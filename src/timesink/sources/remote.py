@@ -21,7 +21,7 @@ from timesink.formats.read_options import Progress
 from timesink.formats.source_file import head_of_packed
 from timesink.formats.stored_names import SCHEMA_VERSION
 from timesink.patterns import regex
-from timesink.recorder.folder import CONTROL_FOLDER
+from timesink.recorder.places import CONTROL_FOLDER
 from timesink.sources import sidecars
 from timesink.sources.cache import READER_VERSION
 from timesink.sources.places import is_wild, password_in, without_password

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+from msgspec import structs
 
 from timesink.errors import UnreadableError
 from timesink.formats import behaviour
@@ -25,7 +26,6 @@ from timesink.model.recorded_run import OVERHEAD_TOLD, WHOLE_PROGRAM, RecordedRu
 from timesink.model.trace import Device, Metadata, Trace
 from timesink.model.vendors import NO_ACCELERATOR
 from timesink.patterns import regex
-from timesink.recorder.counter_probes import Missing, missing_in_words
 from timesink.sources.places import folders_below
 from timesink.sources.sidecars import (
     RunFile,
@@ -44,6 +44,8 @@ _US, _MS = 1_000, 1_000_000
 
 def run_health(run: RecordedRun, process: RunProcess | None) -> list[HealthEntry]:
     """What weakens a recording, of one of its processes where that is known."""
+    from timesink.recorder.counter_probes import Missing, missing_in_words  # noqa: PLC0415 - start-up time
+
     missing = run.counters.missing
     lines = missing_in_words(Missing(counter.counter, counter.why) for counter in missing)
     counter_entries = (
@@ -175,7 +177,7 @@ def with_run(trace: Trace, file: RunFile) -> Trace:
         lost = "" if file.run.uses_torch else "lost_recording"
         lost = "counters_only" if file.run.asked_plain else lost
         health = [
-            replace(entry, example=file.run.why_no_calls)
+            structs.replace(entry, example=file.run.why_no_calls)
             if entry.code == "counters_only"
             else entry
             for entry in health

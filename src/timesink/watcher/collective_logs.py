@@ -39,7 +39,8 @@ from timesink.formats.small_files import DamagedError, encode_json, read_small_j
 from timesink.model import units
 from timesink.output.blocks import Document, Section, Text
 from timesink.output.html import report_html
-from timesink.recorder.folder import RecordingFolder, write_whole
+from timesink.recorder.folder import RecordingFolder
+from timesink.recorder.places import write_whole
 from timesink.recorder.processes import collect_signals, passed_on
 from timesink.recorder.watch_plan import WatchPlan
 from timesink.rules.collective_log import disagreeing_ranks, hanging_collective, never_entered

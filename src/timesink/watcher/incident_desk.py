@@ -12,7 +12,7 @@ import polars as pl
 
 from timesink.errors import reason_of
 from timesink.model import units
-from timesink.recorder.folder import write_whole
+from timesink.recorder.places import write_whole
 from timesink.recorder.watch_plan import REFERENCES, WatchPlan
 from timesink.runtime.workers import usable_cores
 from timesink.watcher.cycles import CycleIntake, WatchedSeries, medians

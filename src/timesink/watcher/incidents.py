@@ -20,7 +20,7 @@ from msgspec import structs
 from msgspec.structs import replace
 
 from timesink.model import units
-from timesink.recorder.folder import write_whole
+from timesink.recorder.places import write_whole
 from timesink.sources.watch_folder import INCIDENT_SCHEMA, cycles_of
 from timesink.watcher.cycles import LEARNING, medians
 from timesink.watcher.expected.live import LiveAlarm

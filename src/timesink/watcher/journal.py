@@ -16,7 +16,8 @@ import polars as pl
 
 from timesink.errors import CollectError, UnreadableError, reason_of
 from timesink.formats.small_files import DamagedError, encode_json, read_small_json
-from timesink.recorder.folder import RecordingFolder, write_whole
+from timesink.recorder.folder import RecordingFolder
+from timesink.recorder.places import write_whole
 from timesink.recorder.watch_plan import OTHER
 from timesink.sources.watch_folder import INCIDENTS, SERIES_FILE, STATUS_FILE, WATCH_FILE, is_watch
 

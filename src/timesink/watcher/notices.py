@@ -20,7 +20,7 @@ from typing import Any
 
 from timesink.errors import TimesinkError, UsageError, reason_of
 from timesink.model.host_names import allowed_hosts, is_allowed
-from timesink.recorder.folder import write_whole
+from timesink.recorder.places import write_whole
 from timesink.sources.places import is_url, place_of, without_password
 from timesink.sources.remote import connect, why
 from timesink.watcher.watch_json import OwnCostJson

@@ -20,7 +20,8 @@ import msgspec
 from timesink.errors import CollectError, OutputError, TimesinkError, UsageError
 from timesink.formats.small_files import DamagedError, read_small_json
 from timesink.recorder.cycle_channel import CycleReceiver
-from timesink.recorder.folder import CONTROL_VARIABLE, is_ending, write_plan, write_whole
+from timesink.recorder.folder import CONTROL_VARIABLE, is_ending, write_plan
+from timesink.recorder.places import write_whole
 from timesink.recorder.processes import (
     birth,
     collect_signals,

@@ -14,7 +14,8 @@ import msgspec
 
 from timesink.errors import reason_of
 from timesink.recorder.agent.watched import order_file
-from timesink.recorder.folder import ProcessNotes, read_notes, write_whole
+from timesink.recorder.folder import ProcessNotes, read_notes
+from timesink.recorder.places import write_whole
 from timesink.recorder.processes import is_alive
 from timesink.recorder.watch_plan import WatchPlan
 from timesink.watcher.cycles import WatchedProcess

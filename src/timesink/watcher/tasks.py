@@ -14,13 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from timesink.errors import TimesinkError
 from timesink.formats.small_files import DamagedError, read_small_json
-from timesink.recorder.folder import (
-    RecordingFolder,
-    RecordPlan,
-    read_notes,
-    write_plan,
-    write_whole,
-)
+from timesink.recorder.folder import RecordingFolder, RecordPlan, read_notes, write_plan
+from timesink.recorder.places import write_whole
 from timesink.recorder.processes import is_alive
 from timesink.recorder.recording import conclude, start_beside
 from timesink.recorder.run_file import ProgramRun

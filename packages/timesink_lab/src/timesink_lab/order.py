@@ -19,7 +19,7 @@ from typing import Any
 
 from timesink.errors import OutputError, UnreadableError
 from timesink.formats.small_files import read_small_json
-from timesink.recorder.folder import write_whole
+from timesink.recorder.places import write_whole
 from timesink_lab.faults import GPU, LOADER, NORMAL, Fault
 from timesink_lab.workloads.switches import LabWorkload
 

@@ -31,6 +31,7 @@ from timesink.analyses.kernels.table import launched_blocks
 from timesink.analyses.links import link_launches
 from timesink.analyses.names import is_waiting_call
 from timesink.model import intervals, vendors
+from timesink.model.arrays import combine_codes, run_starts, sums_by
 from timesink.model.intervals import Flags, Floats, IntervalSet, Ints
 from timesink.model.schema import HOST_DEVICE
 from timesink.model.trace import Trace
@@ -507,20 +508,19 @@ def anatomy_of(behaviour: pl.DataFrame, counters: pl.DataFrame | None = None) ->
     the other, device work first, each cut to what remains of the cycle.  Counters that were sampled
     beside the table are added where it lacks them.
     """
-    table = plain_texts(behaviour).filter(pl.col("cycle_dur_ns") > 0)
-    first = table.group_by("cycle").agg(
-        pl.col("cycle_ts_ns").min().fill_null(0).alias("ts_ns"),
-        pl.col("cycle_dur_ns").max().alias("dur_ns"),
-    )
-    cycles = first.sort("cycle").select(*CYCLE_SPANS).cast(pl.Schema(CYCLE_SPANS))
-    # Functions of a cycle share the samples of a counter: their median is what it read.
-    readings = table.filter(
-        pl.col("metric").is_not_null() & pl.col("mu").cast(pl.Float64).is_finite()
-    )
-    medians = readings.group_by("cycle", "metric", "device").agg(
-        pl.col("unit").drop_nulls().first(), pl.col("mu").median().alias("value")
-    )
-    levels = medians.select(*LEVELS).cast(pl.Schema(LEVELS))
+    timed = columns.numbers(behaviour["cycle_dur_ns"]) > 0
+    table = behaviour if timed.all() else behaviour.filter(pl.Series(timed))
+    cycles = _spans_of(table)
+    levels = pl.DataFrame(schema=LEVELS)
+    if table["metric"].null_count() < table.height:
+        # Functions of a cycle share the samples of a counter: their median is what it read.
+        readings = plain_texts(table).filter(
+            pl.col("metric").is_not_null() & pl.col("mu").cast(pl.Float64).is_finite()
+        )
+        medians = readings.group_by("cycle", "metric", "device").agg(
+            pl.col("unit").drop_nulls().first(), pl.col("mu").median().alias("value")
+        )
+        levels = columns.in_schema(medians, LEVELS)
     notes: tuple[str, ...] = ()
     if counters is not None and counters.height:
         pid = table["pid"].drop_nulls()
@@ -528,12 +528,7 @@ def anatomy_of(behaviour: pl.DataFrame, counters: pl.DataFrame | None = None) ->
         beside, notes = levels_beside(counters, cycles, process)
         levels = pl.concat([levels, beside.join(levels, "metric", "anti")])
     length = cycles["dur_ns"].to_numpy()
-    times = _times(table).join(cycles.select("cycle").with_row_index("row"), "cycle")
-    keys = times.select("part", "family").unique().sort("part", "family")
-    placed = times.join(keys.with_row_index("key"), ["part", "family"], nulls_equal=True)
-    spent = np.zeros((keys.height, len(length)), dtype=np.int64)
-    spent[placed["key"].to_numpy(), placed["row"].to_numpy()] = placed["dur_ns"].to_numpy()
-    durations: dict[Key, Ints] = dict(zip(keys.iter_rows(), spent, strict=True))
+    durations = _durations(once_per_cycle(table), cycles["cycle"].to_numpy())
     return Anatomy(
         parts=_rows(cycles["cycle"], _cut_to_length(length, durations)),
         places=pl.DataFrame(schema=PLACE_TIMES),
@@ -544,27 +539,68 @@ def anatomy_of(behaviour: pl.DataFrame, counters: pl.DataFrame | None = None) ->
     )
 
 
-def _times(table: pl.DataFrame) -> pl.DataFrame:
-    """Time by cycle, part and family of kernels; of devices that of the busiest one."""
-    once = once_per_cycle(table)
-    kinds = once.select("function", "function_class", "device", "anchor").unique()
-    parts = [_part(*row) for row in kinds.iter_rows()]
-    rules = load_families()
-    family = [
-        rules.of(name) if part == "device_compute" else None
-        for name, part in zip(kinds["function"].to_list(), parts, strict=True)
+def _spans_of(table: pl.DataFrame) -> pl.DataFrame:
+    """Rows of `CYCLE_SPANS` for the cycles of a behaviour table, all of known length."""
+    cycle, start = table["cycle"].to_numpy(), table["cycle_ts_ns"]
+    order = np.argsort(cycle, kind="stable")
+    first = run_starts(cycle[order])
+    times: dict[str, Ints] = {
+        "ts_ns": columns.numbers(start),
+        "dur_ns": columns.numbers(table["cycle_dur_ns"]),
+    }
+    unknown = np.iinfo(np.int64).max
+    if start.null_count():
+        times["ts_ns"] = np.where(start.is_null().to_numpy(), unknown, times["ts_ns"])
+    if len(first):
+        times["ts_ns"] = np.minimum.reduceat(times["ts_ns"][order], first)
+        times["dur_ns"] = np.maximum.reduceat(times["dur_ns"][order], first)
+    times["ts_ns"] = np.where(times["ts_ns"] == unknown, 0, times["ts_ns"])
+    return pl.DataFrame({"cycle": cycle[order][first], **times}, schema=CYCLE_SPANS)
+
+
+def _durations(once: pl.DataFrame, cycles: Ints) -> dict[Key, Ints]:
+    """Time by part and family of kernels in each cycle; of devices that of the busiest one."""
+    encoded = [
+        columns.encode(once[name]) for name in ("function", "function_class", "device", "anchor")
     ]
-    labelled = kinds.with_columns(
-        part=pl.Series(parts, dtype=pl.String), family=pl.Series(family, dtype=pl.String)
-    )
-    keys = ["function", "function_class", "device", "anchor"]
-    rows = once.join(labelled, keys, nulls_equal=True).filter(pl.col("part").is_not_null())
-    device = pl.col("part").is_in(_ON_DEVICE) & (pl.col("device") != HOST_DEVICE)
-    busy = rows.filter(device).group_by("device").agg(pl.col("dur_ns").sum())
-    if busy.height > 1:
-        busiest = busy.sort("dur_ns", "device", descending=[True, False])["device"][0]
-        rows = rows.filter(~device | (pl.col("device") == busiest))
-    return rows.group_by("cycle", "part", "family").agg(pl.col("dur_ns").sum())
+    first, kind = np.unique(
+        combine_codes(*(codes for codes, _ in encoded)), return_index=True, return_inverse=True
+    )[1:]
+    rules, time = load_families(), columns.numbers(once["dur_ns"])
+    kinds = list(zip(*([of[code] for code in codes[first]] for codes, of in encoded), strict=True))
+    parts = [
+        _part(function or "", function_class, device or "", anchor)
+        for function, function_class, device, anchor in kinds
+    ]
+    devices = [device for *_, device, _ in kinds]
+    on_device = [
+        part in _ON_DEVICE and device != HOST_DEVICE
+        for part, device in zip(parts, devices, strict=True)
+    ]
+    busy: dict[str, int] = {}
+    totals = sums_by(kind, time, len(kinds)).tolist()
+    for device, of_device, total in zip(devices, on_device, totals, strict=True):
+        if of_device and device is not None:
+            busy[device] = busy.get(device, 0) + total
+    if len(busy) > 1:
+        busiest = min(busy, key=lambda device: (-busy[device], device))
+        parts = [
+            None if of_device and device != busiest else part
+            for part, of_device, device in zip(parts, on_device, devices, strict=True)
+        ]
+    keys = [
+        None
+        if part is None
+        else (part, rules.of(texts[0] or "") if part == "device_compute" else None)
+        for part, texts in zip(parts, kinds, strict=True)
+    ]
+    every = sorted({key for key in keys if key is not None}, key=lambda key: (key[0], key[1] or ""))
+    row_of = {key: row for row, key in enumerate(every)}
+    row = np.array([-1 if key is None else row_of[key] for key in keys], dtype=np.int64)[kind]
+    some = np.flatnonzero(row >= 0)
+    place = row[some] * len(cycles) + np.searchsorted(cycles, once["cycle"].to_numpy()[some])
+    spent = sums_by(place, time[some], len(every) * len(cycles)).reshape(len(every), len(cycles))
+    return dict(zip(every, spent, strict=True))
 
 
 def _part(function: str, function_class: str | None, device: str, anchor: str | None) -> str | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import permutations
 
 import msgspec
@@ -457,8 +456,8 @@ def kernel_period(trace: Trace) -> Cycles | None:
     # What the processes have inside of their cycles, counted together.
     by_anchor: dict[str, Candidate] = {}
     for inner_cycles in inner:
-        previous = by_anchor.setdefault(inner_cycles.anchor, replace(inner_cycles, count=0))
-        by_anchor[inner_cycles.anchor] = replace(
+        previous = by_anchor.setdefault(inner_cycles.anchor, structs.replace(inner_cycles, count=0))
+        by_anchor[inner_cycles.anchor] = structs.replace(
             previous, count=previous.count + inner_cycles.count
         )
     return structs.replace(

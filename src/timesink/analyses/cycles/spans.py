@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
 import msgspec
@@ -36,8 +35,7 @@ HOST_SPANS = dict.fromkeys(("host_start_ns", "host_end_ns"), pl.Int64())
 spans on the host, which says whose calls, and whose launches, are its own."""
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(msgspec.Struct, frozen=True):
     """A unit that was considered: how often it came, how long, and why it was or was not taken."""
 
     method: str

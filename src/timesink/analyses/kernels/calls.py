@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal, TypeAlias, cast
 
+import msgspec
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -204,8 +204,7 @@ def _step_at(
 Per: TypeAlias = Literal["kernel", "launch"]
 
 
-@dataclass(frozen=True, slots=True)
-class Sampling:
+class Sampling(msgspec.Struct, frozen=True):
     """Which launches were measured: 1, n + 1, 2 n + 1, ... of each kernel function, or of all."""
 
     every: int

@@ -7,9 +7,10 @@ multiprocessor or per partition of one.  Of each quantity the most direct count 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
 
+import msgspec
 import polars as pl
+from msgspec import structs
 
 from timesink.analyses.kernels.peaks import PRECISIONS
 from timesink.model.trace import Trace
@@ -66,8 +67,7 @@ _TENSOR_IN_USE = 5.0
 """Percent; below it the tensor pipe may only have moved constants (HFMA2)."""
 
 
-@dataclass(frozen=True, slots=True)
-class MetricRole:
+class MetricRole(msgspec.Struct, frozen=True):
     """What a metric counts, and which of several counts of the same thing it is."""
 
     quantity: str
@@ -184,7 +184,7 @@ def _counts(trace: Trace, calls: pl.DataFrame) -> pl.DataFrame:
     # The role of each metric on each generation of devices.
     capabilities = calls["compute_capability"]
     rows = [
-        {"metric": metric, "compute_capability": capability, **asdict(role)}
+        {"metric": metric, "compute_capability": capability, **structs.asdict(role)}
         for metric in metrics["metric"].unique().cast(pl.String)
         for capability in capabilities.unique().cast(pl.String)
         if (role := role_of(metric, capability))

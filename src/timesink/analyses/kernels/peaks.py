@@ -13,7 +13,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -416,6 +415,8 @@ def _say(similar: Sequence[DevicePeaks]) -> str:
 
 
 def _closest(device: str, names: Sequence[str]) -> str:
+    from difflib import get_close_matches  # noqa: PLC0415 - most devices are found
+
     close = get_close_matches(device.upper(), names, 4, 0.0)
     return f"close are {', '.join(close)};  timesink peaks  lists all {len(names)}"
 

@@ -7,7 +7,6 @@ memory traffic takes at the peak bandwidth, whichever is longer.  `docs/roofline
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 import msgspec
 import polars as pl
@@ -40,8 +39,7 @@ COLUMNS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceRoof:
+class DeviceRoof(msgspec.Struct, frozen=True):
     """The launches of one device against its roofs; times of different devices are never added."""
 
     host: str | None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -30,8 +29,7 @@ Axis: TypeAlias = Literal["sm", "tensor"]
 Bins: TypeAlias = tuple[tuple[float, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Thresholds:
+class Thresholds(msgspec.Struct, frozen=True):
     """Fractions of the peak: below `low` is low, from `high` on is high."""
 
     low: float = 1 / 3

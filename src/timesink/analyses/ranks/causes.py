@@ -14,14 +14,13 @@ from timesink.analyses.columns import stack_tables
 from timesink.analyses.communication_calls import PAIRS
 from timesink.analyses.ranks.collectives import complete_transfers, slow_groups
 from timesink.analyses.ranks.lateness import Panel
-from timesink.analyses.ranks.own_time import ranges_of
 from timesink.analyses.ranks.replay import WithoutRank
 from timesink.analyses.ranks.summary import RankSummary
 from timesink.analyses.statistics.robust import scaled_mad
 from timesink.analyses.thresholds import CausesLimits
 from timesink.model.findings import Evidence, Straggler
 from timesink.model.intervals import Flags, Floats, Ints
-from timesink.model.units import brief_ns, factor, share
+from timesink.model.units import brief_ns, factor, ranges_of, share
 from timesink.model.units import more as more_than
 
 CAUSES = (

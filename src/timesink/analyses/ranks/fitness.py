@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 import polars as pl
 from msgspec import structs
 
 from timesink.analyses.communication_calls import SYNCHRONISING
-from timesink.analyses.ranks.own_time import the_ranks
 from timesink.analyses.ranks.summary import RankSummary
 from timesink.model.fitness import COMMUNICATION, RANKS, Reason
-from timesink.model.units import brief_ns, count_noun
+from timesink.model.units import brief_ns, count_noun, the_ranks
 
 LATE_START_SCHEMA: dict[str, pl.DataType] = {
     **dict.fromkeys(("rank", "match", "wait_ns"), pl.Int64()),
@@ -184,7 +182,7 @@ def rank_reasons(ranks: Mapping[int, RankSummary], detailed: int | None) -> Iter
         if len(who) > 1 and len({reason.sentence for reason in reasons.values()}) > 1:
             subject += f" (here rank {first})"
         is_of_others = detailed is not None and detailed not in reasons
-        yield replace(
+        yield structs.replace(
             first_reason,
             sentence=f"{subject[0].upper()}{subject[1:]}: {first_reason.sentence}",
             ranks=tuple(who),

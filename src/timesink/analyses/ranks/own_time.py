@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Mapping
 from math import prod
 from typing import TypeAlias
 
@@ -298,20 +298,3 @@ def _inside(events: pl.DataFrame, bounds: IntervalSet) -> Flags:
     """Which events start in a step; steps are in order and apart."""
     start = events["ts_ns"].to_numpy()
     return np.asarray(intervals.enclosing_interval(start, bounds[:, 0], bounds[:, 1]) >= 0)
-
-
-def the_ranks(ranks: Collection[int], most: int | None = 8) -> str:
-    """Ranks by their numbers, with the word before them."""
-    return f"rank{'' if len(ranks) == 1 else 's'} {ranges_of(ranks, most)}"
-
-
-def ranges_of(ranks: Iterable[int], most: int | None = None) -> str:
-    """Ranks in order, those in a row as from and to; at most so many ranges."""
-    numbers = np.unique(np.array(list(ranks), dtype=np.int64))
-    if not len(numbers):
-        return ""
-    rows = np.split(numbers, np.flatnonzero(np.diff(numbers) > 1) + 1)
-    texts = [f"{row[0]}-{row[-1]}" if len(row) > 1 else str(row[0]) for row in rows]
-    if most is not None and len(texts) > most:
-        return f"{', '.join(texts[:most])}, ... ({len(numbers)} ranks)"
-    return ", ".join(texts)

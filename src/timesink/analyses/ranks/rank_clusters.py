@@ -16,13 +16,12 @@ from timesink.analyses.ranks.analysis import RanksAnalysis, cost_together
 from timesink.analyses.ranks.causes import RankWork, longer, some, with_expected
 from timesink.analyses.ranks.collectives import complete_transfers, slow_groups
 from timesink.analyses.ranks.lateness import Panel
-from timesink.analyses.ranks.own_time import ranges_of
 from timesink.analyses.ranks.summary import RankSummary
 from timesink.analyses.statistics.robust import scaled_mad, shortest_half
 from timesink.analyses.thresholds import RankClustersLimits, RobustLimits
 from timesink.model import units
 from timesink.model.intervals import Flags, Floats, Ints
-from timesink.model.units import brief_ns
+from timesink.model.units import brief_ns, ranges_of
 
 _AT_ONCE = 256
 

@@ -19,14 +19,13 @@ from timesink.analyses.ranks.fitness import (
     rank_reasons,
     unrelated_reason,
 )
-from timesink.analyses.ranks.own_time import the_ranks
 from timesink.analyses.ranks.rank_clusters import RankGroup, cluster_ranks
 from timesink.analyses.ranks.summary import RankSummary, summarise_rank, thinned_alike
 from timesink.analyses.thresholds import RankSetLimits
 from timesink.model.fitness import Fitness
 from timesink.model.health import HealthEntry, merge_entries
 from timesink.model.trace import Trace
-from timesink.model.units import brief_ns, count_noun, join_names, natural, ordinal
+from timesink.model.units import brief_ns, count_noun, join_names, natural, ordinal, the_ranks
 
 
 class NamedRecording(msgspec.Struct, frozen=True):

@@ -8,9 +8,10 @@ from operator import attrgetter
 import polars as pl
 
 from timesink.analyses.columns import stack_tables
-from timesink.analyses.ranks.own_time import OWN_PARTS, ranges_of
+from timesink.analyses.ranks.own_time import OWN_PARTS
 from timesink.analyses.ranks.rank_set import RankSet
 from timesink.analyses.ranks.replay import decisive_ranks
+from timesink.model.units import ranges_of
 
 RANK_GROUP_SCHEMA: dict[str, pl.DataType] = {
     **dict.fromkeys(("group", "ranks"), pl.String()),

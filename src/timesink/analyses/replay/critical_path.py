@@ -8,7 +8,6 @@ complete cycles of a run as it was played: by itself, or as recorded.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 
 import msgspec
 import numpy as np
@@ -65,8 +64,7 @@ SCHEMA = {
 `trace.host` or `trace.device` it belongs to; -1 for neither."""
 
 
-@dataclass(frozen=True, eq=False)
-class Path:
+class Path(msgspec.Struct, frozen=True, eq=False):
     """Which dependencies decided, in order, from the first to the last."""
 
     node: Ints
@@ -317,8 +315,7 @@ SLACK_SCHEMA: dict[str, pl.DataType] = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class PlayedRun:
+class PlayedRun(msgspec.Struct, frozen=True, eq=False, weakref=True):
     """A recording, how it was played, and the complete cycles of that, which tables are about."""
 
     trace: Trace

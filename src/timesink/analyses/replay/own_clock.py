@@ -9,7 +9,7 @@ has the same events where the replay puts them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import TypeAlias
@@ -96,8 +96,7 @@ class OwnClock(msgspec.Struct, frozen=True, eq=False):
         return min(low, length_ns), max(high, length_ns)
 
 
-@dataclass(frozen=True, slots=True)
-class StepTime:
+class StepTime(msgspec.Struct, frozen=True):
     """The step time of an answer: the mean of the complete steps, to which parts of a step add up.
 
     `OwnClock` has medians, since that is what is measured on unprofiled steps.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 import msgspec
 import numpy as np
@@ -374,8 +373,7 @@ def _launches(scenario: Scenario) -> Ints:
     return np.where(work.launched, calls.place[work.call] if len(calls.place) else 0, NOBODY)
 
 
-@dataclass(frozen=True, slots=True)
-class NamedWork:
+class NamedWork(msgspec.Struct, frozen=True):
     """What a change is about, per cycle."""
 
     calls: float

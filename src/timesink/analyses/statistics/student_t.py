@@ -124,12 +124,12 @@ def _fraction(a: Floats, b: Floats, x: Floats) -> Floats:
     """Continued fraction of the incomplete beta function, evaluated from the front (Lentz)."""
     if len(x) <= _MAX_SCALAR_VALUES:
         triples = zip(a.tolist(), b.tolist(), x.tolist(), strict=True)
-        return np.array([_lentz_fraction(*triple) for triple in triples], dtype=np.float64)
+        return np.array([_fraction_of_numbers(*triple) for triple in triples], dtype=np.float64)
     return np.asarray(_lentz_fraction(a, b, x))
 
 
 def _lentz_fraction(a: Any, b: Any, x: Any) -> Any:
-    """The same for numbers and for arrays of them."""
+    """The same for arrays."""
     c = 1.0
     value = d = 1 / _nonzero(1 - (a + b) * x / (a + 1))
     for m in range(1, _MAX_TERMS):
@@ -140,15 +140,32 @@ def _lentz_fraction(a: Any, b: Any, x: Any) -> Any:
             c = _nonzero(1 + term / c)
             change = c * d
             value = value * change
-        far = abs(change - 1) >= _PRECISION
-        if not (far if isinstance(far, bool) else far.any()):
+        if not (abs(change - 1) >= _PRECISION).any():
+            break
+    return value
+
+
+def _fraction_of_numbers(a: float, b: float, x: float) -> float:
+    """The same for numbers, without what arrays need."""
+    c = 1.0
+    first = 1 - (a + b) * x / (a + 1)
+    value = d = 1 / (first if abs(first) >= _TINY else _TINY)
+    for m in range(1, _MAX_TERMS):
+        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        change = 1.0
+        for term in (even, odd):
+            below, above = 1 + term * d, 1 + term / c
+            d = 1 / (_TINY if abs(below) < _TINY else below)
+            c = _TINY if abs(above) < _TINY else above
+            change = c * d
+            value = value * change
+        if not abs(change - 1) >= _PRECISION:
             break
     return value
 
 
 def _nonzero(values: Any) -> Any:
-    if isinstance(values, float):
-        return _TINY if abs(values) < _TINY else values
     return np.where(np.abs(values) < _TINY, _TINY, values)
 
 

@@ -19,6 +19,7 @@ from timesink.model.element_types import ELEMENT_TYPES, type_by_number, type_by_
 from timesink.patterns import regex
 
 _MAX_ELEMENTS = 2**48
+_INTEGER = frozenset({int})
 _LISTS = frozenset({"TensorList", "OptionalTensorList"})
 _NUMBER = regex(r"-?(?:\d+\.?\d*(?:e[+-]?\d+)?|inf)")
 
@@ -203,7 +204,7 @@ def type_members(
 
 
 def _input(shape: Any, kind: Any, steps: Any) -> Tensor | tuple[Tensor, ...] | None:
-    nested = isinstance(shape, list) and any(isinstance(entry, list) for entry in shape)
+    nested = isinstance(shape, list) and list in map(type, shape)
     # What is no name of a type may be anything, also a list.
     kind = kind if isinstance(kind, str) else ""
     if nested or kind in _LISTS:
@@ -214,7 +215,7 @@ def _input(shape: Any, kind: Any, steps: Any) -> Tensor | tuple[Tensor, ...] | N
             Tensor(_integers(member), "" if kind in _LISTS else kind, _integers(step))
             for member, step in zip(many, steps, strict=True)
         )
-    if not isinstance(kind, str) or not isinstance(shape, list):
+    if not isinstance(shape, list):
         return None
     if kind not in ELEMENT_TYPES:
         element = type_by_spelling(kind)
@@ -227,7 +228,7 @@ def _input(shape: Any, kind: Any, steps: Any) -> Tensor | tuple[Tensor, ...] | N
 
 
 def _integers(numbers: Any) -> tuple[int, ...]:
-    if not isinstance(numbers, list) or not all(isinstance(number, int) for number in numbers):
+    if not isinstance(numbers, list) or not _INTEGER.issuperset(map(type, numbers)):
         return ()
     return tuple(numbers)
 

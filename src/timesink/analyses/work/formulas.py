@@ -12,7 +12,6 @@ from dataclasses import dataclass, fields, replace
 from fnmatch import fnmatchcase
 from functools import cache, lru_cache
 from importlib import import_module
-from inspect import signature
 from pathlib import Path
 from typing import TypeAlias
 
@@ -119,8 +118,17 @@ def vector_work(
     return replace(memory_work(read, written), vector_flop=float(flop), precision=of.precision)
 
 
-@cache
 def _formula(text: str) -> Formula:
+    """The same as `_loaded_formula`, loaded when a call asks it: few of the rows are needed."""
+
+    def formula(call: CallArguments) -> Work | None:
+        return _loaded_formula(text)(call)
+
+    return formula
+
+
+@cache
+def _loaded_formula(text: str) -> Formula:
     """The function that a row names by its file, with the options that stand after it.
 
     Its parameters that are tensors are arguments of the call: without one of them it tells nothing.
@@ -128,11 +136,12 @@ def _formula(text: str) -> Formula:
     place, *words = text.split()
     file, _, name = place.partition(".")
     function = getattr(import_module(f"timesink.analyses.work.{file}"), name)
-    parameters = signature(function).parameters
+    # Annotations are texts: `inspect` is slow to say the same.
+    parameters = function.__annotations__
     needed = [
-        parameter.name
-        for parameter in parameters.values()
-        if parameter.annotation == Tensor.__name__
+        parameter
+        for parameter, kind in parameters.items()
+        if kind == Tensor.__name__ and parameter != "return"
     ]
     pairs = (option.split("=") for option in words)
     options = {key: int(x) if x.isdigit() else _OPTIONS.get(x, x) for key, x in pairs}

@@ -39,7 +39,6 @@ from timesink.output.blocks import (
     Text,
     Tone,
 )
-from timesink.output.html import report_html
 from timesink.output.names import told_apart
 from timesink.sources.cache import return_free_memory
 
@@ -419,6 +418,8 @@ def analysis_report(analysis: Analysis, *, rows: int | None = None) -> str:
     if content is not None:
         return content.decode()
     start_side_by_side(analysis)
+    from timesink.output.html import report_html  # noqa: PLC0415 - start-up time
+
     report = report_html(analysis_document(analysis, rows=most))
     if cache is not None:
         cache.save(report.encode())

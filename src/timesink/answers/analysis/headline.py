@@ -34,7 +34,6 @@ from timesink.analyses.work.efficiency import (
 )
 from timesink.analyses.work.steps import MATRIX, MEMORY, VECTOR, StepEfficiency
 from timesink.answers.analysis.graphs import named_share
-from timesink.answers.analysis.untimed_headlines import log_headline, memory_headline
 from timesink.model import units
 from timesink.model.data_files import csv_rows
 from timesink.model.findings import RunFinding
@@ -100,8 +99,12 @@ def headline(
     A trace with a `clock` is without profiler overhead.
     """
     if trace.has_only_memory:
+        from timesink.answers.analysis.untimed_headlines import memory_headline  # noqa: PLC0415 - start-up time
+
         return memory_headline(trace, find_all(trace) if findings is None else findings)
     if trace.has_only_collectives:
+        from timesink.answers.analysis.untimed_headlines import log_headline  # noqa: PLC0415 - start-up time
+
         return log_headline(trace, find_all(trace) if findings is None else findings)
     average, unfit = average_step(trace), recording_fitness(trace).against(IDLE)
     if no_answer := _no_answer(trace, average, unfit):

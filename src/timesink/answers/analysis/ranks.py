@@ -6,15 +6,12 @@ Of a single trace there is none of them.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from timesink.analyses.ranks.lateness import Panel, least_share
-from timesink.analyses.ranks.own_time import the_ranks
-from timesink.analyses.ranks.rank_set import RankSet, set_notes
 from timesink.analyses.thresholds import LatenessLimits
 from timesink.answers.analysis.straggler_text import (
     StragglerGroup,
@@ -32,8 +29,13 @@ from timesink.answers.analysis.tables import (
 from timesink.answers.comparison.causes import cause_name
 from timesink.answers.views import listed_table
 from timesink.model import units
+from timesink.model.units import the_ranks
 from timesink.output import blocks
 from timesink.rules.communication import odd_rank
+
+if TYPE_CHECKING:
+    from timesink.analyses.ranks.lateness import Panel
+    from timesink.analyses.ranks.rank_set import RankSet
 
 MAX_CARDS = 8
 _WORTH_NAMING = 0.0005
@@ -62,6 +64,8 @@ def nobody_sentence(ranks: RankSet) -> str:
         return "Only one rank could be read: stragglers cannot be found."
     if not panel.steps:
         return "No step was recorded on most of the ranks: stragglers cannot be found."
+    from timesink.analyses.ranks.lateness import least_share  # noqa: PLC0415 - most runs have one rank
+
     text = (
         f"No straggler among {units.count_noun(len(panel.ranks), 'ranks')} in "
         f"{units.count_noun(len(panel.steps), 'steps')}. A rank is named as a straggler when the "
@@ -93,6 +97,8 @@ def _notes_on(ranks: RankSet) -> tuple[list[str], list[str]]:
 
     Missing and unreadable ranks matter most: without them less is certain.
     """
+    from timesink.analyses.ranks.rank_set import set_notes  # noqa: PLC0415 - most runs have one rank
+
     sentences = [f"{note[0].upper()}{note[1:]}." for note in set_notes(ranks)]
     grave = bool(ranks.missing) + bool(ranks.damaged)
     return sentences[:grave], sentences[grave:]

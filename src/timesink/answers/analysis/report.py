@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from html import escape
 from itertools import pairwise
 from operator import index
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import msgspec
 import polars as pl
@@ -19,14 +18,6 @@ from timesink.analyses.columns import memoize_per_trace
 from timesink.analyses.damage import refusing_damage
 from timesink.analyses.fitness import carry_fitness, recording_fitness
 from timesink.analyses.kernels.peaks import choose_peaks
-from timesink.analyses.ranks.rank_set import (
-    RankSet,
-    set_fitness,
-    set_health,
-    set_notes,
-    steps_in_detail,
-)
-from timesink.analyses.ranks.reading import UnrelatedRunsError, open_set
 from timesink.analyses.replay.critical_path import PlayedRun, played_run
 from timesink.analyses.replay.own_clock import (
     CLOCK_KEY,
@@ -52,11 +43,16 @@ from timesink.answers.analysis.headline import (
 )
 from timesink.answers.analysis.sections import SCHEMA
 from timesink.answers.analysis.side_by_side import start_side_by_side
-from timesink.answers.analysis.straggler_text import straggler_headline
 from timesink.answers.common_json import ClockJson, DevicePeaksJson, FitnessJson
 from timesink.answers.tables import ViewTable, check_pandas
 from timesink.answers.views import View, check_group, find_view
-from timesink.errors import SeveralRunsError, TimesinkError, UnreadableError, UsageError
+from timesink.errors import (
+    AmbiguousError,
+    SeveralRunsError,
+    TimesinkError,
+    UnreadableError,
+    UsageError,
+)
 from timesink.formats.read_options import Progress
 from timesink.formats.small_files import encode_json
 from timesink.model import units
@@ -65,13 +61,15 @@ from timesink.model.fitness import COMMUNICATION, CRITICAL_PATH, Fitness
 from timesink.model.health import HealthEntry, recording_notes
 from timesink.model.trace import Trace, why_no_calls
 from timesink.recorder.processes import safe_text
-from timesink.rules.communication import stragglers
 from timesink.rules.efficiency import proven_findings
 from timesink.runtime.engine import Engine, engine_of
 from timesink.sources.discovery import Input, input_of, one_run, runs_among
 from timesink.sources.kept_answers import KeptAnswer
 from timesink.sources.opening import kept_as, open_run, open_trace
 from timesink.sources.recordings import Recording
+
+if TYPE_CHECKING:
+    from timesink.analyses.ranks.rank_set import RankSet
 
 CORRECTED, RECORDED = ("own", "recorded")
 CLOCKS = {"corrected": CORRECTED, "own": CORRECTED, "recorded": RECORDED}
@@ -147,7 +145,11 @@ class Analysis:
     @property
     def notes(self) -> tuple[str, ...]:
         """What was chosen on the user's behalf, and what is to be known about the set of ranks."""
-        return self.chosen if self.ranks is None else (*self.chosen, *set_notes(self.ranks))
+        if self.ranks is None:
+            return self.chosen
+        from timesink.analyses.ranks.rank_set import set_notes  # noqa: PLC0415 - most runs have one rank
+
+        return (*self.chosen, *set_notes(self.ranks))
 
     @property
     def told_notes(self) -> tuple[str, ...]:
@@ -163,6 +165,8 @@ class Analysis:
         """What was repaired, lost or looks wrong, in the recordings of all ranks."""
         if self.ranks is None:
             return tuple(self.trace.health)
+        from timesink.analyses.ranks.rank_set import set_health  # noqa: PLC0415 - most runs have one rank
+
         return tuple(entry for entry, _ in set_health(self.ranks))
 
     @cached_property
@@ -171,6 +175,8 @@ class Analysis:
         rank_reasons_ = recording_fitness(self.recording)
         if self.ranks is None:
             return rank_reasons_
+        from timesink.analyses.ranks.rank_set import set_fitness  # noqa: PLC0415 - most runs have one rank
+
         return set_fitness(self.ranks, self.trace.metadata.worker).joined(rank_reasons_.reasons)
 
     @cached_property
@@ -282,8 +288,11 @@ class Analysis:
     @property
     def headline(self) -> str:
         """The answer in a sentence: of a set of ranks, the straggler comes first."""
-        straggler_text = "" if self.ranks is None else straggler_headline(self.ranks)
-        return straggler_text or self.rank_headline
+        if self.ranks is None:
+            return self.rank_headline
+        from timesink.answers.analysis.straggler_text import straggler_headline  # noqa: PLC0415 - most runs have one rank
+
+        return straggler_headline(self.ranks) or self.rank_headline
 
     @property
     def rank_headline(self) -> str:
@@ -298,7 +307,11 @@ class Analysis:
         if refusing_damage(self.fitness) is not None:
             return ()
         other_findings = list(proven_findings(self.timeline, self.efficiency))
-        straggler_groups = [] if self.ranks is None else stragglers(self.ranks)
+        straggler_groups: list[RunFinding] = []
+        if self.ranks is not None:
+            from timesink.rules.communication import stragglers  # noqa: PLC0415 - most runs have one rank
+
+            straggler_groups = stragglers(self.ranks)
         if self.ranks is not None and not self.fitness.answers(COMMUNICATION):
             # Of one rank alone, what it waits for a profiler to start looks like communication.
             other_findings = [
@@ -445,6 +458,8 @@ class Analysis:
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
+        from html import escape  # noqa: PLC0415 - only a notebook needs it
+
         tables = (self.table(view).head(8) for view in ("steps", "operators", "kernels"))
         return f"<p><b>{escape(self.headline)}</b></p>" + "".join(t._repr_html_() for t in tables)
 
@@ -618,6 +633,9 @@ def analyze(
         analysis = _of_steps(trace_analysis, wanted)
         _check_limits(analysis)
         return analysis
+    from timesink.analyses.ranks.rank_set import steps_in_detail  # noqa: PLC0415 - most runs have one rank
+    from timesink.analyses.ranks.reading import UnrelatedRunsError, open_set  # noqa: PLC0415 - as above
+
     how = engine_of(engine, jobs=jobs, address=ray_address)
     ranks, detailed, trace = open_set(
         run.recordings, engine=how, steps=wanted, cache=cache, progress=progress
@@ -640,6 +658,8 @@ def analyze_opened(
     _check_timeline(trace, path)
     wanted = None if steps is None else step_choice(steps)
     if ranks is not None:
+        from timesink.analyses.ranks.rank_set import steps_in_detail  # noqa: PLC0415 - most runs have one rank
+
         wanted = steps_in_detail(ranks, trace.metadata.worker, wanted)
     return _of_steps(Analysis(trace, path, ranks=ranks), wanted)
 
@@ -779,7 +799,11 @@ def analyze_place(
             for run in _runs(name, runs_by_name[name], source, options)
         ]
         return RunList(source.label, tuple(runs))
-    except UnrelatedRunsError as several:
+    except AmbiguousError as several:
+        from timesink.analyses.ranks.reading import UnrelatedRunsError  # noqa: PLC0415 - most runs have one rank
+
+        if not isinstance(several, UnrelatedRunsError):
+            raise
         runs = [_listed_run(recordings, options) for recordings in several.runs]
         damaged = [
             ListedRun(recording.worker, recording.source, None, recording.reason)
@@ -849,6 +873,8 @@ def _analyze_ranks(recordings: Sequence[Recording], options: dict[str, Any]) -> 
     """Ranks of one run among recordings of others."""
     engine: str | Engine = options.get("engine", "local")
     steps = options.get("steps")
+    from timesink.analyses.ranks.reading import open_set  # noqa: PLC0415 - most runs have one rank
+
     ranks, detailed, trace = open_set(
         recordings,
         engine=engine_of(engine, jobs=options.get("jobs"), address=options.get("ray_address")),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import polars as pl
@@ -17,14 +17,11 @@ from msgspec import UNSET, UnsetType, structs
 from timesink.analyses import device_utilisation
 from timesink.analyses.columns import device_columns, host_columns
 from timesink.analyses.communication_workers import WorkerSummary, compare_workers, summarise_worker
-from timesink.analyses.compiled import generated_kernels
-from timesink.analyses.cycles.search import unmarked_repetitions
 from timesink.analyses.fitness import recording_fitness
 from timesink.analyses.kernels.table import tensor_core_shares
 from timesink.analyses.memory_curve import memory_curve, thin_curve
 from timesink.analyses.operators import eligible_share
 from timesink.analyses.program_traits import has_shapes, program_traits
-from timesink.analyses.ranks.rank_set import RankSet, set_health
 from timesink.analyses.replay.critical_path import PlayedRun, path_kinds
 from timesink.analyses.steps import PARTS, average_step, find_steps, step_breakdown
 from timesink.analyses.work.calls import NO_CALL, NO_SHAPES, known_times
@@ -59,6 +56,9 @@ from timesink.model.fitness import CRITICAL_PATH, STEP_TIME, Fitness
 from timesink.model.recorded_run import RecordedRun
 from timesink.model.trace import Device, Trace
 
+if TYPE_CHECKING:
+    from timesink.analyses.ranks.rank_set import RankSet
+
 _TERA = 1e12
 CURVE_POINTS = 1000
 LAUNCH_ROWS = 200
@@ -72,6 +72,8 @@ def health(trace: Trace, ranks: RankSet | None) -> list[HealthJson]:
     """What is odd about the recording; of a set each sort once, and on how many of its ranks."""
     if ranks is None:
         return list(map(HealthJson.of, trace.health))
+    from timesink.analyses.ranks.rank_set import set_health  # noqa: PLC0415 - most runs have one rank
+
     return [HealthJson.of(entry, many) for entry, many in set_health(ranks)]
 
 
@@ -205,6 +207,8 @@ class RepetitionsJson(msgspec.Struct, frozen=True, kw_only=True):
     @classmethod
     def of(cls, trace: Trace) -> RepetitionsJson | None:
         """None where steps are marked, or the recording does not tell how long repetitions take."""
+        from timesink.analyses.cycles.search import unmarked_repetitions  # noqa: PLC0415 - start-up time
+
         cycles = unmarked_repetitions(trace)
         if cycles is None or not recording_fitness(trace).answers(STEP_TIME):
             return None
@@ -655,6 +659,8 @@ def code_absence(view: str, trace: Trace) -> Absent:
     absent = find_view(view).absent
     if absent is not NO_COMPILED_CODE or trace.metadata.compiled is None:
         return absent
+    from timesink.analyses.compiled import generated_kernels  # noqa: PLC0415 - start-up time
+
     return absent if generated_kernels(trace) else NO_COMPILED_KERNELS
 
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from timesink.analyses.ranks.analysis import cost_together
-from timesink.analyses.ranks.lateness import Panel
-from timesink.analyses.ranks.own_time import the_ranks
-from timesink.analyses.ranks.rank_set import RankSet
 from timesink.answers.comparison.causes import cause_name
 from timesink.model import units
 from timesink.model.findings import Straggler
+from timesink.model.units import the_ranks
 from timesink.rules.communication import advice_on, odd_rank, why_late
+
+if TYPE_CHECKING:
+    from timesink.analyses.ranks.lateness import Panel
+    from timesink.analyses.ranks.rank_set import RankSet
 
 _TOGETHER = 3
 """More stragglers with one cause share one card."""
@@ -64,6 +66,8 @@ def straggler_groups(stragglers: Sequence[Straggler], panel: Panel) -> list[Stra
 
 
 def _straggler_group(members: Sequence[Straggler], panel: Panel) -> StragglerGroup:
+    from timesink.analyses.ranks.analysis import cost_together  # noqa: PLC0415 - most runs have one rank
+
     steps = {step for member in members for step in member.steps}
     # Nobody reads the same sentence about each of many ranks.
     other_ranks = [member.rank for member in members[1:]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 import polars as pl
@@ -17,7 +17,6 @@ from timesink.analyses.memory_curve import (
     thin_curve,
 )
 from timesink.analyses.operators import operator_device_ns
-from timesink.analyses.ranks.rank_set import RankSet
 from timesink.analyses.work.efficiency import Efficiency
 from timesink.answers.analysis.graphs import capture_note, has_capture
 from timesink.answers.analysis.report import BOTH_CLOCKS, RECORDED, Analysis, whole_of
@@ -37,6 +36,9 @@ from timesink.model.trace import Trace
 from timesink.output import blocks
 from timesink.output.names import told_apart
 from timesink.output.numbers import cells, numbers, words
+
+if TYPE_CHECKING:
+    from timesink.analyses.ranks.rank_set import RankSet
 
 _FIXED_COLUMNS = {"efficiency": 6}
 """How many of them stay however narrow the text is: names are cut before."""

@@ -10,7 +10,6 @@ import polars as pl
 
 from timesink.analyses.columns import device_columns
 from timesink.analyses.communication_workers import mean_over_steps, step_communication
-from timesink.analyses.cycles.search import unmarked_repetitions
 from timesink.analyses.damage import refusing_damage
 from timesink.analyses.device_utilisation import device_utilisation
 from timesink.analyses.memory_curve import CPU, memory_peaks
@@ -167,6 +166,8 @@ def _steps_sentence(run: Analysed) -> str:
 
 def _repetitions(run: Analysed) -> str:
     """What repeats in a recording whose steps nobody marked, if it tells how long that takes."""
+    from timesink.analyses.cycles.search import unmarked_repetitions  # noqa: PLC0415 - start-up time
+
     repetitions = unmarked_repetitions(run.analysis.recording)
     if repetitions is None or not run.analysis.fitness.answers(STEP_TIME):
         return ""

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import TypeAlias
 
 from msgspec.structs import replace
-from rich.cells import cell_len, chop_cells
+from rich.cells import chop_cells
 
 from timesink.answers.comparison import causes
 from timesink.answers.comparison.causes import paragraphs
@@ -56,7 +56,7 @@ from timesink.model.units import signed_ns
 from timesink.output.blocks import Block, Causes, Document, Facts, Section, Text, Tone
 from timesink.output.junit import junit_xml
 from timesink.output.markdown import to_comment
-from timesink.output.names import as_code, printable, short_names
+from timesink.output.names import as_code, cell_len, printable, short_names
 from timesink.output.terminal import wrap_line
 from timesink.patterns import regex
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from rich.console import Group
 
 from timesink.answers.comparison import causes, published_tables, rank_sets
 from timesink.answers.comparison.changes import PairView, family_names, known_amounts, known_load
@@ -85,7 +84,7 @@ def why_md(why: Diagnosis) -> Iterator[str]:
     why = without_edits(why) if first else why
     parts = causes.attribution_block(why, attributed=True)
     if parts.rows and causes.has_changed(why):
-        bars = to_plain(Group(*attribution_lines(parts, FILE_WIDTH)), FILE_WIDTH)
+        bars = to_plain(attribution_lines(parts, FILE_WIDTH), FILE_WIDTH)
         yield f"{parts.title}:"
         yield f"```\n{bars}\n```"
     rest = " ".join(filter(None, (causes.no_cause(why), causes.unexplained_line(why))))

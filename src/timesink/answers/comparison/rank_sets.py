@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 
 import polars as pl
 
-from timesink.analyses.ranks.own_time import ranges_of
 from timesink.answers.comparison.causes import (
     TONES,
     attributed_part,
@@ -20,7 +19,7 @@ from timesink.answers.views import listed_table, parts_of
 from timesink.comparison.rank_changes import late_together, wait_told, whose
 from timesink.comparison.results import Comparison, Exploration, Pair, RankChanges, StragglerChange
 from timesink.model import units
-from timesink.model.units import brief_ns, count_noun, digits, signed_ns
+from timesink.model.units import brief_ns, count_noun, digits, ranges_of, signed_ns
 from timesink.output.blocks import Attribution, Block, Section, Table
 from timesink.output.names import short_names
 from timesink.output.tables import attribution_table

@@ -20,7 +20,7 @@ from msgspec import structs
 from timesink.analyses.behaviour.anatomy import Anatomy
 from timesink.analyses.behaviour.classes import PART_OF_CLASS, UNTRACED
 from timesink.analyses.behaviour.functions import NO_CALL, STEP_MARK, STEP_MARK_TOLD
-from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
+from timesink.analyses.behaviour.summary import once_per_cycle
 from timesink.analyses.columns import encode, numbers
 from timesink.analyses.kernels.families import load_families
 from timesink.analyses.names import is_data_loader, short_name
@@ -159,7 +159,7 @@ class _FunctionRows(msgspec.Struct, frozen=True, eq=False):
 
     @classmethod
     def of(cls, side: pl.DataFrame) -> _FunctionRows:
-        rows = once_per_cycle(plain_texts(side))
+        rows = once_per_cycle(side)
         columns = [encode(rows[name]) for name in _KEY]
         first, key = np.unique(
             combine_codes(*(codes for codes, _ in columns)), return_index=True, return_inverse=True

@@ -9,7 +9,7 @@ import polars as pl
 from msgspec.structs import replace
 
 from timesink.analyses.behaviour.anatomy import PARTS, Anatomy
-from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
+from timesink.analyses.behaviour.summary import once_per_cycle
 from timesink.analyses.columns import among, encode, memoize_per_trace, numbers
 from timesink.analyses.statistics.mean_changes import mean_changes
 from timesink.analyses.statistics.moments import moments
@@ -435,7 +435,7 @@ def _kernels(pair: Pair) -> pl.DataFrame:
 
 def _usual_calls(behaviour: pl.DataFrame) -> dict[tuple[str | None, ...], float]:
     """How often each kernel runs in a cycle that has it: the median."""
-    every = once_per_cycle(plain_texts(behaviour))
+    every = once_per_cycle(behaviour)
     rows = np.flatnonzero(among(every["function_class"], {"gpu_compute"}))
     columns = [encode(every[name]) for name in _KEY]
     key = combine_codes(*(codes for codes, _ in columns))[rows]

@@ -17,7 +17,7 @@ import polars as pl
 from msgspec import structs
 
 from timesink.analyses.behaviour.anatomy import Anatomy
-from timesink.analyses.columns import encode
+from timesink.analyses.columns import among, encode
 from timesink.analyses.statistics.mean_changes import mean_changes
 from timesink.analyses.statistics.moments import QUIETLY, column_means
 from timesink.analyses.statistics.significance import false_discovery
@@ -282,24 +282,22 @@ def _is_impossible(levels: pl.DataFrame) -> pl.Series:
     """Which levels are outside of what their counter can read; those not known are not."""
     if levels.is_empty():
         return pl.Series(dtype=pl.Boolean)
-    kinds = levels[["metric", "unit"]].unique(maintain_order=True)
+    metrics, units = (encode(levels[name]) for name in ("metric", "unit"))
+    kind, of_row = np.unique(metrics[0] * len(units[1]) + units[0], return_inverse=True)
     ranges = []
-    for metric, unit in kinds.iter_rows():
+    for code in kind.tolist():
+        metric, unit = metrics[1][code // len(units[1])], units[1][code % len(units[1])]
         # Least and most a counter can read, in its unit.
         factor, base_unit = quantity(1.0, unit)
-        resource = resource_of(metric, base_unit or None)
+        resource = resource_of(metric or "", base_unit or None)
         least, most = _RANGES.get(base_unit, (-inf, inf))
         if resource.scale == "percent" and resource.resource not in _ADDED_UP:
             least, most = 0.0, ResourcesLimits.max_share_pct
-        ranges.append((metric, unit, least / factor, most / factor))
-    schema = {"metric": pl.String, "unit": pl.String, "least": pl.Float64, "most": pl.Float64}
-    bounded_levels = levels.join(
-        pl.DataFrame(ranges, schema=schema, orient="row"),
-        ["metric", "unit"], "left", nulls_equal=True, maintain_order="left",
-    )  # fmt: skip
-    value = pl.col("value")
-    outside = (value < pl.col("least")) | (value > pl.col("most")) | value.is_infinite()
-    return bounded_levels.select((outside & value.is_not_nan()).fill_null(value=False)).to_series()
+        ranges.append((least / factor, most / factor))
+    least_of, most_of = np.array(ranges)[of_row].T
+    value = levels["value"].to_numpy()
+    # What is not known is neither below nor above.
+    return pl.Series((value < least_of) | (value > most_of) | np.isinf(value))
 
 
 # -- whether levels differ by more than noise ------------------------------------------------------
@@ -526,7 +524,7 @@ class Context:
 
     def device_rows(self, device: str) -> pl.DataFrame:
         """What ran on a device, kernels, copies and talk to other devices among it."""
-        return self.pair.times.filter(pl.col("device").cast(pl.String) == device)
+        return self.pair.times.filter(among(self.pair.times["device"], {device}))
 
     def host_ratio(self, *classes: str) -> float | None:
         """How many times as long functions of these classes on the host take."""

@@ -115,9 +115,9 @@ def _is_turn(turn_ns: float, held_up: pl.DataFrame, excess: Floats) -> bool:
 
 def _times_in_cycles(behaviour: pl.DataFrame, device: str) -> pl.DataFrame:
     """Time and calls of each kernel of a device in each cycle."""
-    every = once_per_cycle(plain_texts(behaviour))
+    every = once_per_cycle(behaviour)
     computing = among(every["device"], {device}) & among(every["function_class"], {"gpu_compute"})
-    rows = every.filter(computing)
+    rows = plain_texts(every.filter(computing))
     return rows.group_by("cycle", "function").agg(pl.col("dur_ns", "calls").sum())
 
 

@@ -27,7 +27,7 @@ from timesink.analyses.behaviour.anatomy import (
 from timesink.analyses.behaviour.calls import OUTSIDE, Windows
 from timesink.analyses.behaviour.classes import FUNCTION_CLASSES
 from timesink.analyses.behaviour.counters import LEVELS
-from timesink.analyses.columns import encode, memoize_per_table, memoize_per_trace
+from timesink.analyses.columns import encode, memoize_per_table, memoize_per_trace, numbers
 from timesink.analyses.kernels.families import OTHER, load_families, normalised_name
 from timesink.analyses.statistics.moments import QUIETLY, Moments, moments
 from timesink.analyses.statistics.rank_tests import rank_p
@@ -172,21 +172,19 @@ def key_findings(rows: pl.DataFrame) -> tuple[KeyFinding, ...]:
     """The first functions of the rows whose score is above the threshold, with their metrics."""
     if rows.is_empty():
         return ()
-    high = rows.select("function", "device", "mu_delta", "score").with_row_index("row")
-    high = high.filter(pl.col("score") > SidesLimits.threshold)
-    heads = high.unique(["function", "device"], keep="first", maintain_order=True).head(
-        SidesLimits.max_findings
+    high = np.flatnonzero(rows["score"].to_numpy() > SidesLimits.threshold)
+    names = [rows[name][high].to_list() for name in ("function", "device")]
+    has_changed = np.abs(rows["mu_delta"].to_numpy()[high]) > SidesLimits.min_load_change
+    rows_of: dict[tuple[str, str], list[int]] = {}
+    heads: dict[tuple[str, str], int] = {}
+    for place, key in enumerate(zip(*names, strict=True)):
+        heads.setdefault(key, int(high[place]))
+        if has_changed[place]:
+            rows_of.setdefault(key, []).append(int(high[place]))
+    return tuple(
+        KeyFinding(*key, row, tuple(rows_of.get(key, ())[: SidesLimits.max_findings]))
+        for key, row in list(heads.items())[: SidesLimits.max_findings]
     )
-    findings = []
-    for row, function, device in heads.select("row", "function", "device").iter_rows():
-        same = (pl.col("function") == function) & (pl.col("device") == device)
-        changed = high.filter(same, pl.col("mu_delta").abs() > SidesLimits.min_load_change)["row"]
-        findings.append(
-            KeyFinding(
-                function, device, row, tuple(changed.head(SidesLimits.max_findings).to_list())
-            )
-        )
-    return tuple(findings)
 
 
 def known_rows(
@@ -353,7 +351,8 @@ def with_matching_devices(base: Process, new: Process) -> tuple[Process, str | N
     # Accelerators in the order of their numbers.
     before, after = (
         sorted(
-            set(role.behaviour["device"].unique().cast(pl.String)) - {HOST_DEVICE, None},
+            {name for name in encode(role.behaviour["device"])[1] if name is not None}
+            - {HOST_DEVICE},
             key=natural,
         )
         for role in (base, new)
@@ -390,7 +389,7 @@ def with_places(base: Process, new: Process) -> tuple[Process, Process]:
     Device work keeps its device without a name.
     """
     sides = base, new
-    if all(role.behaviour.filter(_without_device()).is_empty() for role in sides):
+    if not any(NO_DEVICE in encode(role.behaviour["device"])[1] for role in sides):
         return sides
     by_class = pl.col("function_class").cast(pl.String).is_in(_ON_HOST)
     by_device = pl.col("device").cast(pl.String) == HOST_DEVICE
@@ -506,16 +505,16 @@ def anatomy_of_role(role: Process) -> Anatomy:
     """
     if role.anatomy is None:
         return anatomy_of(role.behaviour, role.beside)
-    timed_rows = role.behaviour.filter(pl.col("cycle_dur_ns") > 0)
+    length = numbers(role.behaviour["cycle_dur_ns"])
+    timed_rows = role.behaviour[["cycle", "cycle_ts_ns", "cycle_dur_ns"]].filter(length > 0)
     spans = (
         timed_rows.group_by("cycle")
         .agg(
             pl.col("cycle_ts_ns").min().alias("ts_ns"), pl.col("cycle_dur_ns").max().alias("dur_ns")
         )
-        .select(*CYCLE_SPANS)
         .sort("cycle")
     )
-    if spans.join(role.anatomy.cycles, ["cycle", "ts_ns", "dur_ns"], "anti").is_empty():
+    if set(spans.iter_rows()) <= set(role.anatomy.cycles[[*CYCLE_SPANS]].iter_rows()):
         return only_cycles(role.anatomy, spans["cycle"])
     return _put_together(role.anatomy, spans)
 

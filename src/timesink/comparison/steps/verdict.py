@@ -142,7 +142,7 @@ def time_changes(base: pl.DataFrame, new: pl.DataFrame, key: list[str]) -> pl.Da
 def _per_cycle(side: pl.DataFrame, key: list[str]) -> pl.DataFrame:
     """Time of each key in each cycle; a function with several metrics has it in several rows."""
     return (
-        once_per_cycle(plain_texts(side))
+        once_per_cycle(side)
         .group_by("cycle", *key, maintain_order=True)
         .agg(pl.col(_AMOUNTS).sum())
     )

@@ -67,7 +67,7 @@ def check_workload(base: Process, new: Process) -> Workload:
     """
     base, new = (
         # Calls do not depend on metrics: one row of each function is enough.
-        replace(role, behaviour=once_per_cycle(plain_texts(role.behaviour)))
+        replace(role, behaviour=plain_texts(once_per_cycle(role.behaviour)))
         for role in (base, new)
     )
     missing = find_unrecorded(ran(base.behaviour), ran(new.behaviour))

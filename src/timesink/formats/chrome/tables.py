@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
@@ -69,8 +68,7 @@ def _text_of_raw(raw: bytes) -> str:
     return msgspec.json.format(raw, indent=0).decode()
 
 
-@dataclass(frozen=True, slots=True)
-class Joined:
+class Joined(msgspec.Struct, frozen=True):
     """One group of events over the whole trace."""
 
     arrays: Mapping[str, Array]
