@@ -357,15 +357,24 @@ def _has_moved(host: HostPace, column: int) -> bool:
         called = (functions.table["function"] == place.inside).to_numpy()
         if not functions.base[:, called].any():
             return True
-    lost = sum(
-        float(places.base[:, at].mean())
+    here = [
+        (other, float(places.base[:, at].mean()), float(places.new[:, at].mean()))
         for at, other in enumerate(places.which)
-        if other.occurrence is not None
-        and other.inside == place.inside
-        and (other.after == place.after or other.before == place.before)
-        and not places.new[:, at].any()
+        if other.occurrence is not None and other.inside == place.inside
+    ]
+    gone = [(other, time) for other, time, left in here if not left and _is_beside(other, place)]
+    came = sum(
+        time
+        for other, before, time in here
+        if not before and any(_is_beside(other, lost) for lost, _ in gone)
     )
-    return lost > HostLimits.backed * host.rise(column)
+    lost = sum(time for _, time in gone)
+    return bool(gone) and came - lost < HostLimits.backed * host.rise(column)
+
+
+def _is_beside(place: HostPlace, other: HostPlace) -> bool:
+    """Whether two places begin after, or end before, a call of the same name."""
+    return place.after == other.after or place.before == other.before
 
 
 def _is_backed(host: HostPace, column: int) -> bool:
