@@ -72,8 +72,8 @@ PROGRAMS := tests/browser $(filter-out tests/test_gate_acceptance.py tests/brows
 # The rest are two halves that take as long: workers of one run would both collect all of it.  They
 # seldom wait, so they give way to programs and fill both cores when these have ended.  What loads
 # torch or scikit-learn into the process of the tests is in one half.
-ANSWERS := tests/answers tests/cli tests/output tests/server \
-  $(filter-out tests/test_watch_acceptance.py tests/test_examples.py,\
+ANSWERS := tests/answers tests/cli tests/lab tests/model tests/output tests/server tests/sources \
+  $(filter-out tests/test_watch_acceptance.py tests/test_examples.py tests/test_golden.py,\
   $(wildcard tests/test_*.py))
 
 test-analyses:

@@ -8,7 +8,6 @@ from typing import Any
 
 import polars as pl
 
-import timesink
 from behaviour_rows import table_of
 from timesink.comparison.results import Process
 
@@ -64,21 +63,3 @@ def row(cycle: Mapping[str, Any], name: str, device: str, sort: str, calls: int)
 def without(original: Process, condition: pl.Expr) -> Process:
     """The role without some of its rows."""
     return replace(original, behaviour=original.behaviour.filter(~condition))
-
-
-def read_roles(folder: Any) -> list[tuple[Process, Process]]:
-    """Roles of a case with normal and abnormal tables, those of the same place side by side."""
-    sides = []
-    for label in ("normal", "abnormal"):
-        path = folder / f"{label}_perf_data" / "result_perf_data.csv.gz"
-        behaviour = timesink.open(path).behaviour
-        pids = sorted(behaviour["pid"].cast(pl.String).unique())
-        sides.append(
-            [
-                Process(
-                    label, str(path), pid, behaviour.filter(pl.col("pid").cast(pl.String) == pid)
-                )
-                for pid in pids
-            ]
-        )
-    return list(zip(*sides, strict=True))

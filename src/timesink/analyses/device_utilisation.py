@@ -26,7 +26,7 @@ from timesink.analyses.kernels.table import (
     kernel_launches,
     operator_tensor_core_share,
 )
-from timesink.analyses.steps import find_steps, is_communication, window
+from timesink.analyses.steps import complete_steps, find_steps, is_communication, window
 from timesink.model import intervals
 from timesink.model.intervals import Floats, IntervalSet, Ints
 from timesink.model.schema import BUSY_KINDS
@@ -61,7 +61,7 @@ def device_utilisation(trace: Trace, *, zeros: bool = False) -> pl.DataFrame:
     * `tensor_core_ratio`: of the time of all kernels, anywhere in the trace; null where names do
       not tell (with `zeros` of kernels launched by operators, as the former plugin counts).
     """
-    steps = find_steps(trace).filter("complete")
+    steps = complete_steps(trace)
     first, last = window(steps)
     bounds = steps.select("start_ns", "end_ns").to_numpy()
     frames = np.vstack([(first, last), bounds])

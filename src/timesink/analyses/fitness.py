@@ -30,7 +30,7 @@ from timesink.analyses.columns import (
 from timesink.analyses.damage import damage_reasons
 from timesink.analyses.links import launching_calls, link_launches
 from timesink.analyses.names import device_word
-from timesink.analyses.steps import cut_steps, find_steps, role_ranges
+from timesink.analyses.steps import complete_steps, cut_steps, find_steps, role_ranges
 from timesink.analyses.thresholds import FitnessLimits
 from timesink.model import intervals, units
 from timesink.model.arrays import grouped_cummax, is_among, run_starts
@@ -488,7 +488,7 @@ def _device_work(trace: Trace) -> _WorkRows:
 @memoize_per_trace
 def _windows(trace: Trace) -> IntervalSet:
     """When the complete steps ran."""
-    steps = find_steps(trace).filter("complete")
+    steps = complete_steps(trace)
     return intervals.merge(steps.select("start_ns", "end_ns").to_numpy().reshape(-1, 2))
 
 

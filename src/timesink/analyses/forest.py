@@ -229,7 +229,7 @@ class CallForest(NestedCalls):
     self_start: Ints
     """Where a call's own time begins: its start, or the end of the call it crosses."""
 
-    @cached_property
+    @property
     def post_order(self) -> Ints:
         """Rank of each call when callees come before their caller."""
         return np.arange(len(self)) + self.size - 1 - self.depth
@@ -287,10 +287,10 @@ def _nest_host_calls(trace: Trace) -> CallForest:
     order = pre_order(thread, by_start, by_end, frames)
     rows, thread, start, end = rows[order], thread[order], start[order], end[order]
     nest = nest_calls(thread, by_start[order], by_end[order], frames[order])
-    self_start = nest.self_start
+    self_start = nest.self_start if nest.crossing.any() else start
     if by is not None:
         is_captured = host_kinds(trace).among(*CAPTURED_KINDS)[rows]
-        self_start = np.where(is_captured, start, by.recorded(self_start))
+        self_start = np.where(is_captured, start, by.recorded(nest.self_start))
     name = named.codes[rows]
     recorded = host_kinds(trace).among("operator", "captured_operator")
     recorded &= role != STEP

@@ -19,7 +19,7 @@ from timesink.analyses.columns import (
     memoize_per_trace,
     start_and_end,
 )
-from timesink.analyses.steps import find_steps
+from timesink.analyses.steps import complete_steps
 from timesink.model.compiled_code import RESUMED, GraphBreak
 from timesink.model.intervals import Ints
 from timesink.model.trace import Trace
@@ -99,7 +99,7 @@ def _resumed_runs(trace: Trace) -> Iterator[tuple[str, int]]:
         number: np.sort(end[graphs[lane[graphs] == number]])
         for number in np.unique(lane[graphs]).tolist()
     }
-    complete = find_steps(trace).filter("complete")
+    complete = complete_steps(trace)
     steps = complete.select("start_ns", "end_ns").to_numpy().reshape(-1, 2)
     for row in regions.tolist():
         before = ends.get(int(lane[row]))

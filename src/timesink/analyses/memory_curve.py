@@ -162,7 +162,7 @@ def _places(trace: Trace) -> pl.DataFrame:
 
 def memory_device_names(trace: Trace) -> list[str]:
     """The devices with records, by name; the second GPU comes before the tenth."""
-    return _places(trace)["name"].unique(maintain_order=True).to_list()
+    return list(dict.fromkeys(_places(trace)["name"].to_list()))
 
 
 def default_device(names: Sequence[str]) -> str:
@@ -226,8 +226,9 @@ def peak_memory(trace: Trace) -> int | None:
 def _curve(trace: Trace) -> pl.DataFrame:
     records = memory_records(trace).with_row_index("record")
     names = memory_device_names(trace)
-    lines = [_line(records.filter(records["device"] == name)) for name in names]
-    return pl.concat(lines or [_line(records)])
+    if len(names) <= 1:
+        return _line(records)
+    return pl.concat([_line(records.filter(records["device"] == name)) for name in names])
 
 
 def _line(records: pl.DataFrame) -> pl.DataFrame:
@@ -235,15 +236,17 @@ def _line(records: pl.DataFrame) -> pl.DataFrame:
     totals, sums = records["total_allocated_bytes"], records["bytes"].cum_sum()
     source = RECORDED
     if totals.null_count() == records.height:
-        source, totals = SUMMED, sums - pl.Series([sums.min(), 0]).min()
-    return records.select(
-        "record",
-        "device",
-        "ts_ns",
-        totals.alias("allocated_bytes"),
-        pl.col("total_reserved_bytes").alias("reserved_bytes"),
-        pl.lit(source, dtype=pl.Enum([RECORDED, SUMMED])).alias("source"),
-    ).drop_nulls("allocated_bytes")
+        source, totals = SUMMED, sums - int(sums.to_numpy().min(initial=0))
+    named = pl.Series("source", [source], pl.Enum([RECORDED, SUMMED]))
+    curve = pl.DataFrame(
+        [
+            *(records["record"], records["device"], records["ts_ns"]),
+            totals.alias("allocated_bytes"),
+            records["total_reserved_bytes"].alias("reserved_bytes"),
+            named.new_from_index(0, records.height),
+        ]
+    )
+    return curve.drop_nulls("allocated_bytes") if totals.null_count() else curve
 
 
 # -- for drawing -----------------------------------------------------------------------------------

@@ -275,10 +275,10 @@ def operator_table(
     group, keys = _groups(trace, forest, nodes, stack_columns, by_shape=by_shape)
     has_stack = (frames.is_recorded if as_plugin else frames.has_stack)[forest.row[nodes]]
     count = keys.height
-    finished = np.full(count, _LATER_THAN_ALL)
-    np.minimum.at(finished, group, forest.post_order[nodes])
+    finished, turn = np.full(count, _LATER_THAN_ALL), forest.post_order[nodes]
+    np.minimum.at(finished, group, turn)
     first = np.zeros(count, dtype=np.int64)
-    is_first = finished[group] == forest.post_order[nodes]
+    is_first = finished[group] == turn
     first[group[is_first]] = nodes[is_first]
     totals = slice(None) if as_plugin else outermost(nodes, group, forest.size)
     table = keys.with_columns(

@@ -115,15 +115,26 @@ def until_device_work(
     return starts, ends, count
 
 
+@memoize_per_trace
+def complete_steps(trace: Trace) -> pl.DataFrame:
+    """The steps that were recorded as a whole, which most questions are about."""
+    return find_steps(trace).filter("complete")
+
+
 def complete_lengths(trace: Trace) -> Ints:
     """How long the complete steps take, in ns; their mean is the step time of every answer."""
-    complete = find_steps(trace).filter("complete")
+    complete = complete_steps(trace)
     return (complete["end_ns"] - complete["start_ns"]).to_numpy()
 
 
 def bounds_of(rows: pl.DataFrame) -> Ints:
     """Start and end of each row, of steps or of whatever takes time."""
     return np.stack([rows["start_ns"].to_numpy(), rows["end_ns"].to_numpy()], axis=1)
+
+
+def marks_of(steps: pl.DataFrame) -> Ints:
+    """Start and end of what marks each step on the host."""
+    return np.stack([steps["host_start_ns"].to_numpy(), steps["host_end_ns"].to_numpy()], axis=1)
 
 
 def window(steps: pl.DataFrame) -> tuple[int, int]:

@@ -16,6 +16,7 @@ from timesink.cli.outputs import ReadingBar
 from timesink.errors import UsageError
 from timesink.formats.read_options import Progress
 from timesink.runtime.engine import ENGINES, Engine, engine_of
+from timesink.runtime.memory import share_one_heap
 
 if TYPE_CHECKING:
     from timesink.model.trace import Trace
@@ -340,6 +341,7 @@ def open_input(source: Input, options: argparse.Namespace) -> Trace:
 @contextmanager
 def read_options(options: argparse.Namespace, *names: str) -> Iterator[dict[str, Any]]:
     """What `reading_of` gives, and the bar that is there meanwhile."""
+    share_one_heap()
     with progress_bar() as progress:
         yield {**reading_of(options, *names), "progress": progress}
 

@@ -328,7 +328,7 @@ def group_medians(group: Ints, values: NDArray[Any]) -> NDArray[np.float64]:
     return np.asarray((low + high) / 2, dtype=np.float64)
 
 
-def sums_by(group: Ints, values: NDArray[Any], groups: int) -> Ints:
+def sums_by(group: Places, values: NDArray[Any], groups: int) -> Ints:
     """Exact sums of whole numbers per group.
 
     >>> sums_by(np.array([0, 2, 0]), np.array([1, 2, 3]), 3).tolist()

@@ -20,10 +20,10 @@ from timesink.errors import NotFoundError, TimesinkError, UnreadableError
 from timesink.formats.read_options import Progress
 from timesink.formats.stored_names import SERIES, STORE
 from timesink.model.units import count, count_noun
+from timesink.runtime.memory import return_free_memory
 from timesink.server.jobs import Jobs, Report
 from timesink.server.replies import Encoded
 from timesink.server.runs import ALL_WORKERS, ReachableFiles, Scan, ServedAb, ServedRun, ServedWatch
-from timesink.sources.cache import return_free_memory
 from timesink.sources.recordings import Recording
 from timesink.sources.sidecars import sidecars_of
 

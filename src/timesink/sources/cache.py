@@ -7,7 +7,6 @@ any number of processes may share the cache.
 
 from __future__ import annotations
 
-import ctypes
 import hashlib
 import math
 import os
@@ -282,12 +281,6 @@ def _hash_file(file: Path) -> bytes:
         while block := stream.read(1024 * 1024):
             digest.update(block)
     return digest.digest()
-
-
-def return_free_memory() -> None:
-    """Give back what heavy work needed for a while; glibc would keep it, a quarter of the peak."""
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).malloc_trim(0)
 
 
 _saving: dict[tuple[Path, str], Thread] = {}

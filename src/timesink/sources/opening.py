@@ -27,9 +27,10 @@ from timesink.formats.file_names import rank_in_name
 from timesink.formats.read_options import IsChosen, Progress, ReadOptions
 from timesink.formats.source_file import names_its_profiler, open_source, read_trace
 from timesink.formats.stored_names import is_folder
+from timesink.runtime.memory import return_free_memory
 from timesink.runtime.native import is_native
 from timesink.runtime.workers import Workers, usable_cores
-from timesink.sources.cache import Cache, return_free_memory, save_in_background, wait_until_saved
+from timesink.sources.cache import Cache, save_in_background, wait_until_saved
 from timesink.sources.captures import CaptureFile
 from timesink.sources.discovery import Input, input_of
 from timesink.sources.recordings import Recording, recording_of

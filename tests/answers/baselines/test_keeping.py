@@ -119,15 +119,6 @@ def test_baselines_with_other_cycles_are_refused_in_either_order(tmp_path):
         assert "leave out" not in refused.value.hint
 
 
-def test_baselines_with_the_same_cycles_are_compared_in_either_order(pair, tmp_path):
-    """Whether or not these were asked for when one was saved."""
-    store = tmp_path / "store"
-    save_baseline("a", pair[0], store)
-    save_baseline("b", pair[1], store, reading=BY_MARKER)
-    for names in (("@a", "@b"), ("@b", "@a")):
-        assert len(compare(*names, store=store).pairs) == 1
-
-
 def test_default_store_is_below_the_working_directory(pair, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("TIMESINK_BASELINES", raising=False)

@@ -227,13 +227,6 @@ def test_one_cycle_cannot_be_told_from_noise(tmp_path):
 # -- with baselines, and on real recordings --------------------------------------------------------
 
 
-def test_budgets_of_a_baseline_say_the_same(slower, files, tmp_path):
-    save_baseline("base", files / "base.json", tmp_path)
-    from_baseline = compare("@base", files / "new.json", store=tmp_path, cache=False)
-    text = '[operators]\n"*" = { max_increase = "10%" }\n[kernels]\ngemm = { max_increase = "60%" }'
-    assert budgets(tmp_path, text, from_baseline) == budgets(tmp_path, text, slower)
-
-
 def test_starting_budgets_hold_for_the_run_they_are_of(same, tmp_path):
     baseline = save_baseline("base", same.sources[0], tmp_path)
     text = starting_budgets(baseline, 10.0)

@@ -22,7 +22,7 @@ from compared_runs import (
 )
 from timesink.answers.comparison.report import ComparisonAnswer
 from timesink.comparison import compare_runs
-from timesink.comparison.results import FAMILIES, ROWS, TIMES, Process
+from timesink.comparison.results import FAMILIES, ROWS, TIMES
 from timesink.comparison.steps.verdict import compare_roles
 from timesink.errors import NotFoundError, TimesinkError, UnreadableError, UsageError
 
@@ -61,26 +61,11 @@ def case(cases: Path) -> Path:
     return cases / "one" / "case"
 
 
-def kernel_ns(role: Process) -> float:
-    """What the matrix product takes, in all cycles."""
-    rows = role.behaviour.filter(pl.col("function") == "gemm_kernel")
-    return float(rows["dur_ns"].sum())
-
-
 def pids(comparison: ComparisonAnswer) -> list[tuple[str, str, str]]:
     return [(pair.pair.kind, pair.pair.base.pid, pair.pair.new.pid) for pair in comparison.pairs]
 
 
 # -- two sides -------------------------------------------------------------------------------------
-
-
-def test_traces_that_are_open_already(tmp_path: Path) -> None:
-    traces = [
-        timesink.open(write_timeline(tmp_path / "a.json", slow=slow), cache=False)
-        for slow in (1.0, 1.5)
-    ]
-    pair = timesink.compare(*traces).pair
-    assert kernel_ns(pair.new) == pytest.approx(1.5 * kernel_ns(pair.base))
 
 
 def test_a_table_and_a_recording_have_the_same_cycles(tmp_path: Path) -> None:
@@ -340,17 +325,6 @@ def test_hosts_tell_processes_apart(tmp_path: Path) -> None:
         "a_vs_b_left_pid7_strict_comparison",
         "a_vs_b_right_pid7_strict_comparison",
     ]
-
-
-@pytest.mark.usefixtures("pair_measures")
-def test_rows_without_a_host_belong_to_the_only_one(tmp_path: Path) -> None:
-    half = pl.col("cycle") % 2 == 0
-    table = process_table(7, host="left")
-    table = table.with_columns(pl.when(half).then(pl.col("host")))
-    path = write_table(tmp_path / "a.csv", table)
-    compared = timesink.compare(path, path)
-    assert [role.host for role in compared.roles] == ["left"]
-    assert len(compared.pair.cycle_times.base_ns) == 8
 
 
 def test_hosts_can_be_ignored(tmp_path: Path) -> None:

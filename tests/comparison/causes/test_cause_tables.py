@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+import numpy as np
+import polars as pl
 import pytest
 
 from call_trees import Call as TreeCall
 from call_trees import op, program
 from program_changes import DROPOUT, REGION, steady
 from resource_changes import BASE, SIDES_BY_CAUSE, side
-from shared_resources import anomalies
+from shared_resources import anomalies, run_anatomy
+from shared_resources import pair as run_pair
 from slowed import MS, USUAL, Call, Program, anomaly, causes, pair
 from timesink.comparison.causes.case import Ledger
 from timesink.comparison.causes.corrected_steps import judged_without_overhead
-from timesink.comparison.causes.diagnosis import diagnose, program_change
+from timesink.comparison.causes.diagnosis import diagnose, program_change, same_launches
 from timesink.comparison.causes.joint_diagnosis import diagnose_together
+from timesink.comparison.causes.resources import readings
 from timesink.comparison.causes.shared_device import turns_of_others
 from timesink.model.diagnosis import Component
 from without_overhead import corrected_pair, recorded_judgement
@@ -145,6 +149,32 @@ def test_only_devices_meet_where_the_process_runs_on_none():
     assert [found.id for found in anomalies(base, new)] == [
         found.id for found in anomalies(base, same)
     ]
+
+
+def test_devices_of_two_machines_meet_where_nothing_ran_on_them():
+    new = replace(SIDES_BY_CAUSE["gpu_contention"], device="GPU 3")
+    anatomies = [run_anatomy(run, 12, np.random.default_rng(1)) for run in (BASE, new)]
+    both = run_pair(BASE, new)
+    on_host = replace(both, times=both.times.filter(pl.col("device").cast(pl.String) == "Host"))
+    assert {reading.device for reading in readings(on_host, *anatomies)} == {"GPU 0", "Host"}
+
+
+# -- kernels ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("cycles", "ids"), [(3, []), (4, ["kernel_change"])])
+def test_one_kernel_that_is_longer_in_every_step_needs_four_of_them(cycles: int, ids: list[str]):
+    longer = {"nvjet_sm90_tst_64x8": Call("gpu_compute", 72, 18.0)}
+    diagnosis = diagnose(pair(USUAL, USUAL.but(**longer), cycles=cycles))
+    assert [cause.id for cause in diagnosis.causes] == ids
+
+
+def test_kernels_beside_others_count_for_the_time_that_shows():
+    longer = {"nvjet_sm90_tst_64x8": Call("gpu_compute", 72, 18.0)}
+    both = pair(USUAL, USUAL.but(**longer))
+    assert same_launches(both, {}) == {"gemm": 0, "elementwise": 0, "reduction": 0}
+    shown = same_launches(both, {"gemm": 14.0 * MS})
+    assert shown["gemm"] == pytest.approx(4.0 * MS, rel=0.05)
 
 
 # -- programs --------------------------------------------------------------------------------------

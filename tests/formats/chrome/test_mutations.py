@@ -17,6 +17,7 @@ import pytest
 from answers import damage, sizes
 from builders import write
 from mutations import BASES, Mutant, corpus
+from thinning import every_nth
 from timesink.errors import TimesinkError
 from timesink.formats.read_options import ReadOptions
 from timesink.formats.source_file import read_trace
@@ -35,7 +36,7 @@ def some_mutants() -> Iterator[Mutant]:
             yield mutant
 
 
-MUTANTS = list(some_mutants())
+MUTANTS = every_nth(some_mutants(), 2)
 
 # Health codes about single events and bytes; those about the run as a whole explain no count.
 TELLING = {

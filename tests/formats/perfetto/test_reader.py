@@ -16,7 +16,7 @@ from timesink.formats.perfetto.slices import pair_slices
 from timesink.formats.source_file import read_trace
 from timesink.model.trace import Trace
 
-MUTANTS = 100 if IS_SEARCH else 5
+MUTANTS = 100 if IS_SEARCH else 11
 
 
 def read(tmp_path: Path, content: bytes, name: str = "trace.pftrace") -> Trace:

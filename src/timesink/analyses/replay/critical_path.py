@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from timesink.analyses import names
 from timesink.analyses.columns import (
+    Rows,
     Texts,
     device_kinds,
     device_names,
@@ -31,11 +32,11 @@ from timesink.analyses.modules import find_modules, is_module_call, link_backwar
 from timesink.analyses.names import short_kernel_name
 from timesink.analyses.replay.own_clock import moved_timeline, own_clock, own_timeline
 from timesink.analyses.replay.play import Played, is_compiled, path_natively, recorded_play
-from timesink.analyses.replay.points import waits_for_collectives
+from timesink.analyses.replay.points import CollectiveWaits, waits_for_collectives
 from timesink.analyses.steps import bounds_of, find_steps, is_communication
 from timesink.analyses.thresholds import CriticalPathLimits
 from timesink.model import intervals, vendors
-from timesink.model.arrays import Places, is_among, is_run_start
+from timesink.model.arrays import Places, is_among, is_run_start, narrow, sums_by, wide
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.nested_calls import enclosing_calls
@@ -51,6 +52,8 @@ KINDS = (
 _COMMUNICATION, _HOST, _RUNTIME_CALL, _DATA_LOADING = range(3, 7)
 _LAUNCH, _QUEUE, _WAKE_UP, _HAND_OVER = range(7, 11)
 _UNKNOWN = -1
+_AT_ONCE = 1 << 16
+"""So many pieces are made at a time."""
 
 SCHEMA = {
     "kind": pl.Enum(KINDS),
@@ -150,22 +153,28 @@ class _Pieces(msgspec.Struct, frozen=True, eq=False):
     def __getitem__(self, chosen: Ints) -> _Pieces:
         return _Pieces(*(getattr(self, name)[chosen] for name in self.__struct_fields__))
 
-    def names(self, trace: Trace) -> pl.Series:
-        """What each belongs to, as categories: that of a device first."""
-        texts = pl.Series(
-            ["", *host_names(trace).texts, *device_names(trace).texts], dtype=pl.Categorical
-        )
-        code = np.zeros(len(self), dtype=np.int32)
-        below = 1
-        for named, row in ((host_names(trace), self.host), (device_names(trace), self.device)):
+    def names(self, trace: Trace, place_of: tuple[Ints, Ints]) -> Ints:
+        """The name of what each belongs to, as `_joint_names` numbers them; 0 for nothing."""
+        code = np.zeros(len(self), dtype=np.int64)
+        sides = (host_names(trace), self.host), (device_names(trace), self.device)
+        for place, (named, row) in zip(place_of, sides, strict=True):
             mine = np.flatnonzero(row >= 0)
-            code[mine] = named.codes[row[mine]] + below
-            below += len(named.texts)
-        return texts.gather(pl.Series(code))
+            code[mine] = place[named.codes[row[mine]]]
+        return code
 
     def kinds(self) -> pl.Series:
         """What each is."""
         return pl.Series(KINDS, dtype=SCHEMA["kind"]).gather(pl.Series(self.kind).cast(pl.UInt32))
+
+
+def _joint_names(trace: Trace) -> tuple[tuple[Ints, Ints], list[str]]:
+    """For names of the host and of devices: the place of each among all; an empty one is first."""
+    texts = {"": 0}
+    host, device = (
+        np.array([texts.setdefault(text, len(texts)) for text in named.texts] or [0])
+        for named in (host_names(trace), device_names(trace))
+    )
+    return (host, device), list(texts)
 
 
 def critical_path(
@@ -180,10 +189,12 @@ def critical_path(
     lasting = np.flatnonzero(end > start)
     lasting = lasting[np.lexsort((end[lasting] - start[lasting], start[lasting]))]
     pieces, start, end = pieces[lasting], start[lasting], end[lasting]
+    place_of, texts = _joint_names(trace)
+    named = Texts(pieces.names(trace, place_of), texts)
     return pl.DataFrame(
         {
             "kind": pieces.kinds(),
-            "name": pieces.names(trace).cast(pl.String),
+            "name": _gather_texts(named, slice(None)),
             "start_ns": start,
             "dur_ns": end - start,
             "host_row": pieces.host,
@@ -216,46 +227,65 @@ def _host_pieces(trace: Trace, played: Played, path: Path) -> Iterator[_Pieces]:
 
     Of one that waits for a collective of another thread, the wait is that collective's.
     """
-    graph, points, calls = played.graph, played.graph.points, played.graph.points.calls
-    node = path.node[~path.by_need]
-    high, low = graph.point[node], graph.point[graph.before[node]]
-    mine = (high >= 0) & (low >= 0)
-    place = np.flatnonzero(interval_mask(low[mine], high[mine], len(points.time)))
-    # Neighbours inside of one call are one piece.
-    first = is_run_start(points.owner[place])
-    first[1:] |= np.diff(place) != 1
-    waits = waits_for_collectives(points)
-    waiting = is_among(place, waits.point)
-    first |= waiting
-    first[1:] |= waiting[:-1]
-    pieces = np.flatnonzero(first)
-    begins = place[pieces]
-    ends = place[np.append(pieces[1:], len(place)) - 1] + 1 if len(place) else place
-    del place
-    owner = points.owner[begins]
-    row = np.where(owner >= 0, calls.row[owner], _UNKNOWN) if len(calls) else owner
-    kind = np.full(len(owner), _HOST, dtype=np.int8)
+    points, calls, waits = (
+        played.graph.points,
+        played.graph.points.calls,
+        waits_for_collectives(played.graph.points),
+    )
+    begins, ends = _stretches_on_path(played, path, waits)
+    is_runtime, inside = np.zeros(0, dtype=np.bool_), []
     if len(calls):
-        runtime = host_kinds(trace).among(*LAUNCH_KINDS)[calls.row]
-        kind[(owner >= 0) & runtime[owner]] = _RUNTIME_CALL
-        for test, inside in (
+        is_runtime = host_kinds(trace).among(*LAUNCH_KINDS)[calls.row]
+        for test, kind in (
             (names.is_data_loader, _DATA_LOADING),
             (vendors.is_collective_call, _COMMUNICATION),
         ):
             roots = np.flatnonzero(calls.named(test))
-            if len(roots):
-                kind[(owner >= 0) & descendant_mask(roots, calls.size)[owner]] = inside
-    start, end = played.point[begins], played.point[ends]
-    nowhere = np.full(len(row), _UNKNOWN, dtype=np.int32)
-    awaiting = np.flatnonzero(waiting[pieces])
-    if len(awaiting):
-        waited = np.searchsorted(waits.point, begins[awaiting])
-        resumes, begun = start.copy(), start[awaiting]
-        resumes[awaiting] += (end[awaiting] - begun) * waits.share[waited]
-        call, span = calls.row[waits.call[waited]], (begun, resumes[awaiting])
-        yield _Pieces.of(np.full(len(call), _COMMUNICATION), span, call, nowhere[awaiting])
-        start = resumes
-    yield _Pieces.of(kind, (start, end), row, nowhere)
+            inside += [(descendant_mask(roots, calls.size), kind)] if len(roots) else []
+    come = played.point
+    # Some at a time: what is needed for a while stays small.
+    for first in range(0, len(begins), _AT_ONCE):
+        begin, end = (border[first : first + _AT_ONCE] for border in (begins, ends))
+        owner = points.owner[begin]
+        owned = owner >= 0
+        kinds = np.full(len(owner), _HOST, dtype=np.int8)
+        row = owner
+        if len(calls):
+            row = np.where(owned, calls.row[owner], _UNKNOWN)
+            kinds[owned & is_runtime[owner]] = _RUNTIME_CALL
+            for called, kind in inside:
+                kinds[owned & called[owner]] = kind
+        start, finish = come[begin], come[end]
+        nowhere = np.full(len(row), _UNKNOWN, dtype=np.int32)
+        awaiting = np.flatnonzero(is_among(begin, waits.point))
+        if len(awaiting):
+            waited = np.searchsorted(waits.point, begin[awaiting])
+            resumes = start.copy()
+            resumes[awaiting] += (finish[awaiting] - start[awaiting]) * waits.share[waited]
+            span = (start[awaiting], resumes[awaiting])
+            of_wait = np.full(len(awaiting), _COMMUNICATION)
+            yield _Pieces.of(of_wait, span, calls.row[waits.call[waited]], nowhere[awaiting])
+            start = resumes
+        yield _Pieces.of(kinds, (start, finish), row, nowhere)
+
+
+def _stretches_on_path(played: Played, path: Path, waits: CollectiveWaits) -> tuple[Places, Places]:
+    """From which host point to which one each piece goes: neighbours inside of one call are one."""
+    graph, points = played.graph, played.graph.points
+    node = path.node[~path.by_need]
+    high, low = graph.point[node], graph.point[graph.before[node]]
+    mine = (high >= 0) & (low >= 0)
+    on_path = interval_mask(low[mine], high[mine], len(points.time))
+    begins = on_path.copy()
+    begins[1:] &= ~on_path[:-1] | (points.owner[1:] != points.owner[:-1])
+    # What waits for a collective is a piece of its own.
+    begins[waits.point] = on_path[waits.point]
+    after = waits.point[waits.point + 1 < len(on_path)] + 1
+    begins[after] = on_path[after]
+    ends = on_path
+    ends[:-1] &= ~on_path[1:] | begins[1:]
+    many = len(on_path)
+    return narrow(np.flatnonzero(begins), many), narrow(np.flatnonzero(ends) + 1, many)
 
 
 def _node_pieces(trace: Trace, played: Played, path: Path) -> Iterator[_Pieces]:
@@ -370,25 +400,16 @@ def _run(subject: Trace | PlayedRun) -> PlayedRun:
     return played_run(subject) if isinstance(subject, Trace) else subject
 
 
-@memoize_per_trace
 def cycle_pieces(run: PlayedRun) -> pl.DataFrame:
     """The pieces of the path that lie in cycles, in any order, and how long they do.
 
-    `kind`, `name` (categories), `start_ns`, `host_row`, `device_row` and `inside_ns`.
+    `kind`, `host_row`, `device_row` and `inside_ns`.
     """
-    parts, lengths = [], []
-    for part in _path_pieces(run.trace, run.played):
-        spans = np.stack([part.start, np.maximum(part.start, part.end)]).T + run.origin
-        inside = intervals.coverage_within(run.cycles, spans)
-        chosen = np.flatnonzero(inside > 0)
-        parts.append(part[chosen])
-        lengths.append(inside[chosen])
+    parts, lengths = zip(*_pieces_in_cycles(run), strict=True)
     pieces = _Pieces.joined(parts)
     return pl.DataFrame(
         {
             "kind": pieces.kinds(),
-            "name": pieces.names(run.trace),
-            "start_ns": pieces.start,
             "host_row": pieces.host,
             "device_row": pieces.device,
             "inside_ns": np.concatenate(lengths),
@@ -396,11 +417,23 @@ def cycle_pieces(run: PlayedRun) -> pl.DataFrame:
     )
 
 
+def _pieces_in_cycles(run: PlayedRun) -> Iterator[tuple[_Pieces, Ints]]:
+    """The pieces that lie in cycles, and how long they do, in several parts."""
+    for part in _path_pieces(run.trace, run.played):
+        spans = np.stack([part.start, np.maximum(part.start, part.end)]).T + run.origin
+        inside = intervals.coverage_within(run.cycles, spans)
+        chosen = np.flatnonzero(inside > 0)
+        yield part[chosen], inside[chosen]
+
+
+@memoize_per_trace
 def path_kinds(run: PlayedRun) -> dict[str, float]:
     """How much of a cycle each kind of piece decides, in ns, the most first."""
-    sums = cycle_pieces(run).group_by("kind").agg(pl.col("inside_ns").sum())
-    rows = sorted(sums.rows(), key=lambda row: (-row[1], row[0]))
-    return {kind: ns / run.count for kind, ns in rows}
+    sums = np.zeros(len(KINDS), dtype=np.int64)
+    for part, inside in _pieces_in_cycles(run):
+        sums += sums_by(part.kind, inside, len(KINDS))
+    rows = sorted(zip(KINDS, sums.tolist(), strict=True), key=lambda row: (-row[1], row[0]))
+    return {kind: ns / run.count for kind, ns in rows if ns}
 
 
 def outside_calls_ns(run: PlayedRun) -> float:
@@ -412,22 +445,43 @@ def outside_calls_ns(run: PlayedRun) -> float:
 def path_table(subject: Trace | PlayedRun) -> pl.DataFrame:
     """Pieces of the path by kind and name, their time per cycle; those that take most first."""
     run = _run(subject)
-    # A call may be there in several pieces; those in no call are one each.
-    nobody = (pl.col("host_row") < 0) & (pl.col("device_row") < 0)
-    unnamed = pl.when(nobody).then("start_ns")
-    rows = (
-        cycle_pieces(run)
-        .group_by("kind", "name")
-        .agg(
-            calls=pl.struct("host_row", "device_row", unnamed).n_unique(),
-            time_ns=pl.col("inside_ns").sum() / run.count,
-        )
-        .with_columns(pl.col("kind", "name").cast(pl.String))
-        .sort("time_ns", "kind", "name", descending=[True, False, False])
-    )
+    rows_of_host = host_columns(run.trace).height
+    place_of, texts = _joint_names(run.trace)
+    groups = len(texts) * len(KINDS)
+    time, named, unnamed = np.zeros(groups, dtype=np.int64), [], []
+    for part, inside in _pieces_in_cycles(run):
+        group = part.names(run.trace, place_of) * len(KINDS) + part.kind
+        time += sums_by(group, inside, groups)
+        which = np.where(part.device >= 0, wide(part.device) + rows_of_host, part.host)
+        # A call may be there in several pieces; those in no call are one each.
+        nobody = which < 0
+        named.append(_different(group[~nobody] * _MOST_ROWS + which[~nobody]))
+        unnamed.append(np.stack([group[nobody], part.start[nobody]]))
+    calls = np.bincount(_different(np.concatenate(named)) // _MOST_ROWS, minlength=groups)
+    calls += np.bincount(np.unique(np.concatenate(unnamed, axis=1), axis=1)[0], minlength=groups)
+    found = np.flatnonzero(time)
+    rows = pl.DataFrame(
+        {
+            "kind": [KINDS[code] for code in (found % len(KINDS)).tolist()],
+            "name": [texts[code] for code in (found // len(KINDS)).tolist()],
+            "calls": calls[found],
+            "time_ns": time[found] / run.count,
+        },
+        schema_overrides={"kind": pl.String, "name": pl.String},
+    ).sort("time_ns", "kind", "name", descending=[True, False, False])
     return rows.with_columns(
         _short_names(rows), share_pct=100 * pl.col("time_ns") / max(run.cycle_ns, 1.0)
     ).select(pl.col(name).cast(dtype) for name, dtype in PATH_SCHEMA.items())
+
+
+_MOST_ROWS = 1 << 34
+"""More than the rows of all tables together."""
+
+
+def _different(keys: Ints) -> Ints:
+    """Each number once, in order."""
+    keys = np.sort(keys)
+    return keys[is_run_start(keys)]
 
 
 def _short_names(rows: pl.DataFrame) -> pl.Series:
@@ -449,9 +503,11 @@ def path_modules(subject: Trace | PlayedRun) -> pl.DataFrame:
     modules in the recording there is no row.
     """
     run = _run(subject)
-    trace, pieces = run.trace, cycle_pieces(run)
-    modules = find_modules(trace)
-    if not len(modules.node) or pieces.is_empty():
+    trace = run.trace
+    if not len(find_modules(trace).node):
+        return pl.DataFrame(schema=MODULE_SCHEMA)
+    pieces = cycle_pieces(run)
+    if pieces.is_empty():
         return pl.DataFrame(schema=MODULE_SCHEMA)
     named = _module_paths(trace, _nodes(trace, pieces))
     time = pl.col("inside_ns")
@@ -583,7 +639,7 @@ def _operator_slack(run: PlayedRun, by_node: Floats) -> pl.DataFrame:
     )
 
 
-def _gather_texts(texts: Texts, row: Ints) -> pl.Series:
+def _gather_texts(texts: Texts, row: Rows) -> pl.Series:
     return pl.Series(texts.texts, dtype=pl.String).gather(texts.codes[row])
 
 

@@ -38,7 +38,7 @@ from timesink.analyses.replay.play import (
     waited_stretches,
     work_so_far,
 )
-from timesink.analyses.steps import bounds_of, complete_lengths, find_steps, step_at
+from timesink.analyses.steps import bounds_of, complete_lengths, complete_steps, step_at
 from timesink.analyses.thresholds import OwnClockLimits
 from timesink.model import units, vendors
 from timesink.model.data_files import csv_rows
@@ -152,7 +152,7 @@ def own_median_ns(trace: Trace) -> float | None:
 @memoize_per_trace
 def own_clock(trace: Trace) -> OwnClock:
     """How long a cycle takes by itself: as measured, or else as estimated, if that can be told."""
-    steps = find_steps(trace).filter("complete")
+    steps = complete_steps(trace)
     if steps.is_empty():
         return OwnClock(0.0, None, None, NONE, "there is no complete step", 0.0, None)
     recorded = float(np.median((steps["end_ns"] - steps["start_ns"]).to_numpy()))

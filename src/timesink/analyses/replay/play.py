@@ -14,7 +14,7 @@ from timesink.analyses.device_activities import NO_CALL, Activities
 from timesink.analyses.forest import interval_mask
 from timesink.analyses.replay.graph import ReplayGraph, replay_graph
 from timesink.analyses.replay.points import HostPoints
-from timesink.analyses.steps import step_at
+from timesink.analyses.steps import marks_of, step_at
 from timesink.analyses.thresholds import PlayLimits
 from timesink.model.arrays import prefix_sums, ragged_ranges
 from timesink.model.intervals import Flags, Floats, Ints
@@ -202,7 +202,7 @@ def moments_by_loop(before: Ints, gap: Floats, needs: Ints, lag: Floats) -> Floa
 def step_lengths(steps: pl.DataFrame, played: Played) -> Floats:
     """How long each step takes, from the end of the one before it to its own, its work included."""
     work = played.graph.work
-    marks = steps.select("host_start_ns", "host_end_ns").to_numpy()
+    marks = marks_of(steps)
     begin, end = _moments(played, marks)
     inside = work_by_step(played.graph, marks)
     in_step = inside >= 0

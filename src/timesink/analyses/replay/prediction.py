@@ -50,10 +50,11 @@ from timesink.analyses.replay.what_if import (
     needed_of_device,
     step_ns,
 )
-from timesink.analyses.steps import find_steps, is_communication, step_at
+from timesink.analyses.steps import complete_steps, is_communication, marks_of, step_at
 from timesink.analyses.thresholds import PredictionLimits
 from timesink.errors import UsageError
 from timesink.model import vendors
+from timesink.model.arrays import narrow
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.nested_calls import levels
@@ -242,7 +243,7 @@ def fixed_waits(
 
 def path_parts(scenario: Scenario, played: Played, cycle: float) -> pl.DataFrame:
     """The critical path of the complete cycles by kind and name, so that it adds up to a cycle."""
-    steps = find_steps(scenario.trace).filter("complete")
+    steps = complete_steps(scenario.trace)
     schema = {"kind": pl.String(), "name": pl.String(), "path_ns": pl.Float64()}
     if steps.is_empty():
         return pl.DataFrame(schema=schema)
@@ -381,8 +382,8 @@ def _fewer_waits(base: Prediction) -> Iterator[AskedChange]:
     if not len(calls):
         return
     # What waits outside of all steps, as a profiler at its end, is no part of the program.
-    marks = find_steps(scenario.trace).filter("complete").select("host_start_ns", "host_end_ns")
-    inside = step_at(calls.start, calls.end, marks.to_numpy()) >= 0
+    marks = marks_of(complete_steps(scenario.trace))
+    inside = step_at(calls.start, calls.end, marks) >= 0
     waits = np.flatnonzero(device_waits(graph))
     waits = waits[inside[graph.points.call[graph.point[waits]]]]
     # A launch waits for a place in the queue, if it copies nothing: nobody can leave that out.
@@ -470,7 +471,7 @@ def _operators(trace: Trace) -> _Operators:
     kinds = host_kinds(trace)
     operator = kinds.among("operator")[calls.row] & ~calls.named(names.frames_calls)
     runtime = kinds.among(*LAUNCH_KINDS)[calls.row]
-    outer = np.arange(len(calls))
+    outer = narrow(np.arange(len(calls)), len(calls))
     has_operator = operator.copy()
     either = operator | runtime
     for here in list(levels(calls.depth))[1:]:

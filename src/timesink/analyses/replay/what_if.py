@@ -20,7 +20,7 @@ from timesink.analyses.replay.changes import AskedChange, name_filter
 from timesink.analyses.replay.graph import ReplayGraph
 from timesink.analyses.replay.play import Played, play, step_lengths, work_by_step
 from timesink.analyses.replay.points import NOBODY, HostPoints, talks_on_host, waits_for_collectives
-from timesink.analyses.steps import find_steps, is_communication, step_at
+from timesink.analyses.steps import complete_steps, find_steps, is_communication, marks_of, step_at
 from timesink.analyses.thresholds import WhatIfLimits
 from timesink.errors import UsageError
 from timesink.model import intervals, vendors
@@ -82,7 +82,7 @@ def apply_change(scenario: Scenario, change: AskedChange) -> Scenario:
 
 def cycle_ns(scenario: Scenario, played: Played | None = None) -> float:
     """How long a complete cycle takes, the middle one."""
-    steps = find_steps(scenario.trace).filter("complete")
+    steps = complete_steps(scenario.trace)
     lengths = step_lengths(steps, scenario.played() if played is None else played)
     return max(
         float(np.median(lengths)) if len(lengths) else 0.0,
@@ -93,7 +93,7 @@ def cycle_ns(scenario: Scenario, played: Played | None = None) -> float:
 
 def step_ns(scenario: Scenario, played: Played | None = None) -> float:
     """How long a complete step takes in the mean, as every answer has it."""
-    steps = find_steps(scenario.trace).filter("complete")
+    steps = complete_steps(scenario.trace)
     lengths = step_lengths(steps, scenario.played() if played is None else played)
     return max(
         float(np.mean(lengths)) if len(lengths) else 0.0, scenario.least_ns, busy_step_ns(scenario)
@@ -129,7 +129,7 @@ def device_need(trace: Trace) -> Floats:
 
 def busy_step_ns(scenario: Scenario) -> float:
     """How long the kernels of a step need the busiest device at least, in the mean."""
-    steps = find_steps(scenario.trace).filter("complete").height
+    steps = complete_steps(scenario.trace).height
     return float(needed_of_device(scenario).sum()) / max(steps, 1)
 
 
@@ -138,8 +138,8 @@ def needed_of_device(scenario: Scenario) -> Floats:
     work, needed = scenario.graph.work, np.zeros(len(scenario.length))
     if not len(scenario.need):
         return needed
-    steps = find_steps(scenario.trace).filter("complete").select("host_start_ns", "host_end_ns")
-    inside = (scenario.need > 0) & (work_by_step(scenario.graph, steps.to_numpy()) >= 0)
+    marks = marks_of(complete_steps(scenario.trace))
+    inside = (scenario.need > 0) & (work_by_step(scenario.graph, marks) >= 0)
     if inside.any():
         needed = np.where(inside, scenario.need * scenario.length, 0.0)
         first = int(work.device.min())
@@ -390,7 +390,7 @@ def named_by(scenario: Scenario, change: AskedChange, played: Played) -> NamedWo
     chosen, graph, steps = (
         _chosen(scenario, change),
         scenario.graph,
-        find_steps(scenario.trace).filter("complete"),
+        complete_steps(scenario.trace),
     )
     marks = steps.select("host_start_ns", "host_end_ns").to_numpy()
     points, work = graph.points, graph.work
@@ -420,7 +420,8 @@ def named_by(scenario: Scenario, change: AskedChange, played: Played) -> NamedWo
 
 
 def _scale_work(scenario: Scenario, chosen: _Selection, change: AskedChange) -> Scenario:
-    stretch = np.where(chosen.stretches, scenario.stretch * change.factor, scenario.stretch)
+    stretch = scenario.stretch.copy()
+    stretch[chosen.stretches] *= change.factor
     if change.sort == "communication" and chosen.roots.any():
         # Threads that did nothing until a collective ended go on that much sooner, or later.
         waits = waits_for_collectives(scenario.graph.points)

@@ -33,7 +33,7 @@ from timesink.analyses.kernels.table import SHAPE
 from timesink.analyses.links import link_launches, origin_rows
 from timesink.analyses.modules import ACCUMULATE
 from timesink.analyses.names import is_optimizer_step, keeps_fp32, rounds_to_tf32, uses_tensor_cores
-from timesink.analyses.steps import bounds_of, find_steps, step_at, step_of_launch
+from timesink.analyses.steps import bounds_of, complete_steps, find_steps, step_at, step_of_launch
 from timesink.analyses.work.arguments import (
     CallArguments,
     KernelLaunch,
@@ -470,7 +470,7 @@ def _parameters(trace: Trace, forest: CallForest) -> tuple[Tensor, ...]:
     a common divisor; with several passes in a step that is a multiple of its steps.
     """
     gradients = np.flatnonzero(forest.named(lambda name: name == ACCUMULATE))
-    steps = find_steps(trace).filter("complete")
+    steps = complete_steps(trace)
     within = step_at(forest.start[gradients], forest.end[gradients], bounds_of(steps))
     rows = forest.row[gradients[within >= 0]]
     inputs = trace.lazy("host").select("input_dims", "input_types").collect()[rows].drop_nulls()

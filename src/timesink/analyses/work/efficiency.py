@@ -18,7 +18,7 @@ from timesink.analyses.kernels.families import load_families
 from timesink.analyses.kernels.peaks import DevicePeaks, PeaksChoice, choose_peaks
 from timesink.analyses.names import short_kernel_name
 from timesink.analyses.replay.critical_path import modules_of
-from timesink.analyses.steps import find_steps
+from timesink.analyses.steps import complete_steps
 from timesink.analyses.work.arguments import Tensor, parse_inputs
 from timesink.analyses.work.calls import (
     LIKE,
@@ -142,7 +142,7 @@ class Efficiency:
     def device_steps(self) -> int:
         """Complete steps, on each device: what an average step of a device is the part of."""
         devices = self.modelled.kernels.filter(pl.col("step") >= 0)["device"].n_unique()
-        return max(find_steps(self.trace).filter("complete").height, 1) * max(devices, 1)
+        return max(complete_steps(self.trace).height, 1) * max(devices, 1)
 
     def reached(self) -> pl.Expr:
         """The share of its roof that a good kernel reaches; all of one that was measured."""

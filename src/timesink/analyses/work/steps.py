@@ -10,7 +10,7 @@ import polars as pl
 
 from timesink.analyses.columns import device_columns, event_ranges
 from timesink.analyses.kernels.peaks import DevicePeaks
-from timesink.analyses.steps import bounds_of, find_steps
+from timesink.analyses.steps import bounds_of, complete_steps
 from timesink.model import intervals
 from timesink.model.intervals import Ints
 from timesink.model.trace import Trace
@@ -123,7 +123,7 @@ def step_efficiency(
     trace: Trace, kernels: pl.DataFrame, calls: pl.DataFrame, peaks: DevicePeaks | None
 ) -> StepEfficiency | None:
     """An average complete step, of an average device where several are worked with."""
-    steps = find_steps(trace).filter("complete")
+    steps = complete_steps(trace)
     kernels = kernels.filter(pl.col("step") >= 0)
     if steps.is_empty() or kernels.is_empty():
         return None

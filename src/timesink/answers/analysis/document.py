@@ -40,7 +40,7 @@ from timesink.output.blocks import (
     Tone,
 )
 from timesink.output.names import told_apart
-from timesink.sources.cache import return_free_memory
+from timesink.runtime.memory import return_free_memory
 
 # -- what costs time and what to try, as cards that lead to where it shows -------------------------
 

@@ -24,9 +24,13 @@ from timesink.model.findings import RunFinding
 from timesink.model.fitness import CRITICAL_PATH, Fitness
 from timesink.model.trace import Trace
 from timesink.rules.run_findings import find_all
+from timesink.runtime.memory import return_free_memory
 
 MIN_EVENTS = 50_000
 """Below this, starting threads takes longer than they save."""
+
+MANY_EVENTS = 400_000
+"""From here on they need memory for a while that is worth returning."""
 
 Side: TypeAlias = Sequence[Callable[[], object]]
 _OF_CLOCK: Sequence[Callable[[Trace], object]] = (
@@ -104,6 +108,8 @@ def start_side_by_side(analysis: RunParts, *, brief: bool = False) -> None:
     with ThreadPoolExecutor(2) as threads:
         for side in [threads.submit(_work_through, side) for side in (findings, others)]:
             side.result()
+    if trace.metadata.events >= MANY_EVENTS:
+        return_free_memory()
 
 
 def _bind(analyse: Callable[[Trace], object], trace: Callable[[], Trace]) -> Callable[[], object]:
