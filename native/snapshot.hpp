@@ -28,7 +28,7 @@ constexpr size_t kMostMarks = 512;    // levels that are open at once
 // Texts, lists, dictionaries and tuples are bounded by the bytes that were read, as in
 // `formats/plain_pickle`: one byte makes a list of fifty, and snapshots have 15 or more for each.
 constexpr uint64_t kMostFreeValues = 1 << 19;
-constexpr uint64_t kLeastBytesPerValue = 6;
+constexpr uint64_t kLeastBytesPerValue = 12;
 constexpr uint16_t kMostTuples = 512;  // within one another
 constexpr uint32_t kNothing = std::numeric_limits<uint32_t>::max();
 

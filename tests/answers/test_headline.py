@@ -211,3 +211,11 @@ def test_advice_is_about_the_largest_reason_and_the_call_behind_it_is_named():
     ]
     text = headline(read(STEP(1, 0, 1000), *calls, O("aten::mm", 760, 140)))
     assert " cudaLaunchKernel takes 600 us a step. Advice: keep tensor sizes the same" in text
+
+
+def test_a_device_that_the_critical_path_is_not_on_is_no_bottleneck():
+    trace = read(STEP(1, 0, 1000), O("train", 0, 1000), LAUNCH, K("gemm", 10, 600, c=1))
+    busy = "the GPU is busy 60 % of the 1.00 ms step (one step recorded)."
+    assert headline(trace, ()).startswith(f"Mostly GPU-bound: {busy}")
+    path = {"host": 900.0, "kernel": 100.0}
+    assert headline(trace, (), path=path).startswith(f"T{busy[1:]}")

@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+import timesink
 from memory_snapshots import train, write_snapshot
+from timesink.analyses.snapshot.tables import peak_of_all
+from timesink.answers.analysis.document import analysis_document
 
 
 @pytest.fixture(scope="module")
@@ -139,3 +142,13 @@ def test_hostile_pickles_are_one_line(decline, tmp_path: Path):
     message, hint = decline("analyze", file)
     assert "nothing of it was run" in message
     assert "_dump_snapshot" in hint
+
+
+def test_pages_of_a_snapshot_have_what_it_holds_and_one_peak(base: Path):
+    analysis = timesink.analyze(base)
+    document = analysis_document(analysis)
+    (figures,) = (section for section in document.sections if section.id == "figures")
+    (tile,) = figures.blocks[0].tiles
+    assert ("GPU0", tile.value) == peak_of_all(analysis.trace)
+    assert "not-recorded" not in [section.id for section in document.sections]
+    assert "memory" not in [part.id for part in analysis_document(analysis, page="memory").sections]

@@ -508,3 +508,9 @@ def test_ranges_of_pytorch_are_operators(export) -> None:
         ("operator", "FlashAttnFunc", 8, 15, None),
         ("annotation", "my range, number 3", None, None, None),
     ]
+
+
+def test_without_its_table_of_texts_the_table_is_named(export) -> None:
+    entries = export({"CUPTI_ACTIVITY_KIND_KERNEL": [KERNEL]}).health
+    (lost,) = (entry for entry in entries if entry.code == "lost_table")
+    assert "StringIds" in lost.example

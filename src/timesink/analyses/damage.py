@@ -18,10 +18,10 @@ from timesink.model.fitness import COMPARISON, QUESTIONS, STEP_TIME, Fitness, Re
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
 
-ENDS_EARLY, EVENTS_LOST = "file_ends_early", "events_lost"
+ENDS_EARLY, EVENTS_LOST, CHANGED = "file_ends_early", "events_lost", "content_changed"
 NO_TIME, NO_LENGTH = "events_without_time", "events_without_duration"
 STANDS_STILL, GOES_BACK = "times_do_not_advance", "times_do_not_nest"
-DAMAGE = (ENDS_EARLY, EVENTS_LOST, NO_TIME, NO_LENGTH, STANDS_STILL, GOES_BACK)
+DAMAGE = (ENDS_EARLY, CHANGED, EVENTS_LOST, NO_TIME, NO_LENGTH, STANDS_STILL, GOES_BACK)
 """Codes of reasons that are about the file; others are about what was recorded."""
 
 _AGAIN = "Copy the file again or record again."
@@ -34,6 +34,17 @@ def damage_reasons(trace: Trace) -> Iterator[Reason]:
     examples = {entry.code: entry.example for entry in trace.health}
     if "truncated_archive" in counts or "truncated_tail" in counts:
         yield _ends_early(trace, examples.get("truncated_archive", ""))
+    elif "wrong_checksum" in counts:
+        events = units.count_noun(trace.metadata.events, "events")
+        yield Reason(
+            CHANGED,
+            f"The file was changed: the checksum of its content is wrong. It holds {events}, and "
+            "any of them may be wrong.",
+            "Copy it again or record again.",
+            QUESTIONS,
+            {"events": trace.metadata.events},
+            is_fatal=True,
+        )
     elif lost := counts.get("lost_events", 0):
         yield Reason(
             EVENTS_LOST,

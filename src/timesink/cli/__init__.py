@@ -3,6 +3,6 @@
 What a command prints is built in `answers`; nothing here reads a recording itself.
 """
 
-from timesink.cli.command_line import main
+from timesink.cli.command_line import main, run_process
 
-__all__ = ["main"]
+__all__ = ["main", "run_process"]

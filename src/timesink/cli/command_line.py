@@ -12,6 +12,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NoReturn, TypeAlias
 
 from timesink.errors import TimesinkError, reason_of
@@ -255,6 +256,24 @@ def _version_details() -> str:
 
 _GC_THRESHOLDS = (200_000, 20, 100)
 """When garbage is collected: allocations, and rounds of the younger generations."""
+
+
+def run_process() -> int:
+    """Run the command line of this process, which ends with it: `main` and nothing more."""
+    codes: list[int] = []
+    # Registered first, it is called last: when threads have ended, and files are as they stay.
+    atexit.register(_leave, codes)
+    codes.append(main())
+    return codes[0]
+
+
+def _leave(codes: Sequence[int]) -> None:
+    """End at once: all memory goes back anyway, and to take modules apart takes a while."""
+    if codes:
+        with suppress(OSError, ValueError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(codes[0])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

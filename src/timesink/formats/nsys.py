@@ -167,6 +167,9 @@ def read_tables(
         raise UnreadableError.unrecognised(
             source.path, "a database without tables of Nsight Systems"
         )
+    if "StringIds" not in database.columns:
+        unnamed = "StringIds is missing: kernels and calls have no names"
+        health.append(HealthEntry("lost_table", 1, unnamed))
     texts = database.rows("StringIds", {"id": INTEGER, "value": TEXT})
     strings = texts.drop_nulls().unique("id", keep="last")
     devices = read_devices(database)

@@ -44,8 +44,8 @@ MAX_DEPTH = 512
 """Levels that are open at once: snapshots have eight."""
 MAX_FREE_VALUES = 1 << 19
 """Texts, lists, dictionaries and tuples of a pickle, however few its bytes are."""
-MIN_BYTES_PER_VALUE = 6
-"""Of each one beyond: snapshots have 15 and more, and one byte makes a list of fifty.
+MIN_BYTES_PER_VALUE = 12
+"""Of each one beyond: snapshots have 15 and more, and seven make an event of five hundred.
 
 Compiled code has the same bounds (`native/snapshot.hpp`): both refuse the same files.
 """
@@ -59,6 +59,12 @@ _HINT = "give a file of torch.cuda.memory._dump_snapshot, or of the flight recor
 
 class PickleRefusedError(UnreadableError):
     """A pickle that asks for more than plain values; nothing of it was run."""
+
+
+class PickleLimitError(PickleRefusedError):
+    """A pickle that would take more memory than a recording of its size can need."""
+
+    exit_code = 3
 
 
 def is_pickle(head: bytes) -> bool:
@@ -393,7 +399,11 @@ class Interpreter:
                 built += 1
                 seen = self._before + self._place
                 if built > MAX_FREE_VALUES + seen // MIN_BYTES_PER_VALUE:
-                    raise self._broken("it has more values than a recording of its size")
+                    raise PickleLimitError(
+                        f"{self._path}: more values than one for each {MIN_BYTES_PER_VALUE} bytes "
+                        "of it, which no recording has",
+                        _HINT,
+                    )
             steps += 1
             if self._drain is not None and not steps % _DRAIN_EVERY:
                 self._drain(self.stack)

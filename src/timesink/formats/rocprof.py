@@ -326,6 +326,7 @@ def _integers(name: str, values: list[int | None]) -> pl.Series:
 
 
 NAME = "rocprof"
+_PACKING = ("truncated_archive", "wrong_checksum")
 
 _OPENING = regex(rb'\s*\{\s*"rocprofiler-sdk-tool"\s*:')
 _CALL_KINDS = {
@@ -427,7 +428,7 @@ def _load(source: SourceFile) -> tuple[list[ProcessRecords], list[HealthEntry]]:
             source.path, f"rocprofv3 JSON of an unknown shape: {error}"
         ) from None
     except msgspec.DecodeError as error:
-        damage = [entry.example for entry in health if entry.code == "truncated_archive"]
+        damage = [entry.example for entry in health if entry.code in _PACKING]
         raise UnreadableError.damaged(
             source.path,
             "; ".join([str(error), *damage]),

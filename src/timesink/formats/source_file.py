@@ -117,9 +117,17 @@ class SourceFile:
         return gathered[:size]
 
 
+_WRONG_CHECKSUM = "the checksum of the content is wrong"
+
+
+def damage_code(reason: str) -> str:
+    """The code of health for what was wrong with the packing: of a wrong checksum all is there."""
+    return "wrong_checksum" if reason == _WRONG_CHECKSUM else "truncated_archive"
+
+
 def packing_health(damage: Damage) -> list[HealthEntry]:
     """What was wrong with the packing, each once."""
-    return [HealthEntry("truncated_archive", 1, reason) for reason in dict.fromkeys(damage)]
+    return [HealthEntry(damage_code(reason), 1, reason) for reason in dict.fromkeys(damage)]
 
 
 def open_source(path: Path) -> SourceFile:
@@ -213,7 +221,7 @@ def _verify_checksum(
         crc = isal_zlib.crc32(block, crc)
         yield block
     if crc != checksum and not damage:
-        damage.append("the checksum of the content is wrong")
+        damage.append(_WRONG_CHECKSUM)
 
 
 def _plain_blocks(file: BinaryIO, size: int) -> Iterator[bytes]:
@@ -271,7 +279,9 @@ def _inflated_member(packed: _Packed, wbits: int, damage: Damage) -> Iterator[by
         try:
             text = inflater.decompress(block)
         except isal_zlib.IsalError as error:  # type: ignore[misc]
-            damage.append(f"the compressed stream is corrupt ({error})")
+            is_all_there = "checksum" in str(error).lower()
+            corrupt = f"the compressed stream is corrupt ({error})"
+            damage.append(_WRONG_CHECKSUM if is_all_there else corrupt)
             yield from _before_break(packed.file, start, block_start, wbits, delivered)
             return
         delivered += len(text)

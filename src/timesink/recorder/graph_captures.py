@@ -29,6 +29,7 @@ from timesink.recorder.folder import (
 SCHEMA = "timesink/graph-captures/1"
 MAX_GRAPHS = 4096
 """The reader takes no more."""
+_TOO_MANY = f"only the first {MAX_GRAPHS} captures are described"
 _MARK = struct.Struct("=IIII")
 _SORTS = {0: "kernel", 1: "memcpy", 2: "memset"}
 """Of nodes that do work on a device, as the driver numbers them."""
@@ -72,7 +73,12 @@ def collect_captures(process: ProcessNotes, place: Path, control: Path) -> str |
         for note in process.notes
         if note["event"] == "capture_failed"
     )
-    graphs = [_graph(header, marks) for header, marks in _noted(control, process.pid)]
+    graphs: list[_NotedGraph] = []
+    for header, marks in _noted(control, process.pid):
+        if len(graphs) < MAX_GRAPHS:
+            graphs.append(_graph(header, marks))
+        else:
+            failures[_TOO_MANY, ""] += 1
     if not graphs and not failures:
         return None
     # A backward pass is often a graph of its own: the forward calls it belongs to are in another.
@@ -99,10 +105,7 @@ def _noted(control: Path, pid: int) -> Iterator[tuple[Mapping[str, Any], bytes]]
     """What a process noted of each capture; a process that was killed leaves half of the last."""
     path = control / CAPTURES_NOTED.format(pid=pid)
     with suppress(OSError, ValueError, KeyError), path.open("rb") as file:
-        for _ in range(MAX_GRAPHS):
-            line = file.readline()
-            if not line:
-                return
+        while line := file.readline():
             header = json.loads(line)
             marks = file.read(header["bytes"])
             if len(marks) == header["bytes"]:

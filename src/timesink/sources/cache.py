@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from timesink.model.trace import Trace
 
 
-READER_VERSION = 9
+READER_VERSION = 10
 """Raised whenever a reader gives another result for the same bytes."""
 _SETTLED_NS = 2_000_000_000
 """A file changed more recently than this may change again within the clock's resolution."""

@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, finalize
 
 import msgspec
 from msgspec import structs
@@ -94,8 +94,11 @@ class OpenedRun(msgspec.Struct, frozen=True):
     trace: Trace | None = None
 
 
-_ahead: dict[int, tuple[Input, Future[OpenedRun]]] = {}
-"""What is opened while its caller loads what it needs, by the number of its input."""
+_ahead: dict[int, Future[OpenedRun]] = {}
+"""What is opened while its caller loads what it needs, by the number of its input.
+
+It goes with its input: who does not ask for the run keeps no recording in memory.
+"""
 
 
 def open_ahead(
@@ -115,7 +118,8 @@ def open_ahead(
         except BaseException as error:  # noqa: BLE001 - who asks for the run is told
             opened.set_exception(error)
 
-    _ahead[id(source)] = source, opened
+    _ahead[id(source)] = opened
+    finalize(source, _ahead.pop, id(source), None)
     Thread(target=read, daemon=True).start()
 
 
@@ -123,7 +127,7 @@ def open_run(
     source: Input, *, cache: bool = True, jobs: int | None = None, progress: Progress | None = None
 ) -> OpenedRun:
     """Look up the only run at a place, and open it where it is one recording, not several ranks."""
-    _, opened = _ahead.pop(id(source), (None, None))
+    opened = _ahead.pop(id(source), None)
     return (
         _open_run(source, cache=cache, jobs=jobs, progress=progress)
         if opened is None

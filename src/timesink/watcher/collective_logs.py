@@ -437,6 +437,7 @@ def watch_logs(
     folder = RecordingFolder(plan.folder)
     is_ours = (plan.folder / LOG_WATCH_FILE).is_file()
     folder.check(force=force or is_ours)
+    is_new = not logs.exists()
     try:
         (plan.folder / INCIDENTS).mkdir(parents=True, exist_ok=True)
         logs.mkdir(parents=True, exist_ok=True)
@@ -445,6 +446,8 @@ def watch_logs(
     watch = LogWatch(plan, logs, say)
     with collect_signals() as came, passed_on():
         process = _started(plan.command, logs) if plan.command else None
+        if is_new and process is None:
+            say(f"{logs} did not exist and was made: nothing is seen until a program logs into it")
         say(f"watching the logs in {logs}; see  timesink watch status {plan.folder}")
         while not came and (process is None or process.poll() is None):
             watch.look()

@@ -187,3 +187,11 @@ def test_a_field_of_the_same_name_deeper_down_is_not_the_list(read):
         b'{"notes": {"traceEvents": [1, 2]}, "traceEvents": [{"ph": "X", "ts": 1, "dur": 2}]}'
     )
     assert trace.metadata.events == 1
+
+
+def test_very_many_blanks_between_events_are_no_end():
+    event = b'{"ph":"X","name":"a","ts":1,"dur":2},'
+    blanks = [b" " * 300] * 20
+    blocks = [event * 20, *blanks, event * 20, *blanks, event[:-1] + b"]}"]
+    text = b"".join(piece.text for piece in cut_pieces(blocks, size=400, limit=2000))
+    assert text.count(b'"ph"') == 41

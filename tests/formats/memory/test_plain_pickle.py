@@ -150,9 +150,9 @@ def test_both_readers_have_the_same_bounds(tmp_path: Path):
             return compiled, False
         return compiled, True
 
-    # Beyond 2**19 values, each takes six bytes.
-    assert is_read(b"(" + b")" * 629_000 + b"t") == (True, True)
-    assert is_read(b"(" + b")" * 629_300 + b"t") == (False, False)
+    # Beyond 2**19 values, each takes twelve bytes.
+    assert is_read(b"(" + b")" * 571_000 + b"t") == (True, True)
+    assert is_read(b"(" + b")" * 572_300 + b"t") == (False, False)
 
 
 def test_deep_values_do_not_exhaust_the_stack(tmp_path: Path):

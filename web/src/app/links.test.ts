@@ -75,6 +75,18 @@ test("a kernel is looked for by the name shown and opened by its whole name", ()
   });
 });
 
+test("a piece of the critical path leads to the page that has its name", () => {
+  const hrefOf = (kind: string, text: string) =>
+    onOperators.hrefOfCell("kernel", text, { kind, short_name: text, name: text });
+  expect(routeOf(hrefOf("kernel", "gemm"))).toMatchObject({ page: "kernels" });
+  expect(routeOf(hrefOf("host", "aten::mm"))).toMatchObject({
+    page: "operators",
+    query: { "find.operators": "aten::mm" },
+  });
+  expect(hrefOf("host", "outside of recorded calls")).toBeNull();
+  expect(hrefOf("runtime call", "cudaLaunchKernel")).toBeNull();
+});
+
 test("a worker keeps the span", () => {
   expect(routeOf(onMemory.hrefOfCell("worker", "rank3", {}))).toMatchObject({
     page: "overview",

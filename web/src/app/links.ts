@@ -26,6 +26,12 @@ const PAGE_OF_SECTION: Readonly<Record<string, RunPage>> = {
   "rank-groups": "distributed",
   trace: "trace",
 };
+/** Kinds of pieces of the critical path that no table of kernels has. */
+const NO_KERNELS = new Set(
+  "host|runtime call|data loading|wake up|hand over|memcpy|memset".split("|"),
+);
+/** Name of what no recorded call covers. */
+const OUTSIDE_CALLS = "outside of recorded calls";
 /** Range shown on each side of a moment, in nanoseconds. */
 const AROUND_NS = 500_000;
 
@@ -43,6 +49,11 @@ export function linksOfRun(run: string, page: RunPage, query: Query, clock?: Clo
         case "operator":
           return detailsHref("operators", text, textOf(row, "input_dims"));
         case "kernel":
+          if (NO_KERNELS.has(textOf(row, "kind"))) {
+            // A piece of the critical path: calls of the host are on another page, or on none.
+            const isOperator = row.kind === "host" && text !== OUTSIDE_CALLS;
+            return isOperator ? to("operators", { "find.operators": text }) : null;
+          }
           return detailsHref("kernels", fullKernelName(text, row), "", text);
         case "module":
           return to("modules", { "find.modules": text });

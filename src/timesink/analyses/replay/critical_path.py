@@ -426,20 +426,26 @@ def _pieces_in_cycles(run: PlayedRun) -> Iterator[tuple[_Pieces, Ints]]:
         yield part[chosen], inside[chosen]
 
 
-@memoize_per_trace
 def path_kinds(run: PlayedRun) -> dict[str, float]:
     """How much of a cycle each kind of piece decides, in ns, the most first."""
-    sums = np.zeros(len(KINDS), dtype=np.int64)
-    for part, inside in _pieces_in_cycles(run):
-        sums += sums_by(part.kind, inside, len(KINDS))
-    rows = sorted(zip(KINDS, sums.tolist(), strict=True), key=lambda row: (-row[1], row[0]))
+    sums, _ = _path_sums(run)
+    rows = sorted(zip(KINDS, sums, strict=True), key=lambda row: (-row[1], row[0]))
     return {kind: ns / run.count for kind, ns in rows if ns}
 
 
 def outside_calls_ns(run: PlayedRun) -> float:
     """How much of a cycle host code outside of recorded calls decides, in ns."""
-    pieces = cycle_pieces(run).filter(pl.col("kind") == "host", pl.col("host_row") < 0)
-    return float(pieces["inside_ns"].sum()) / run.count
+    return _path_sums(run)[1] / run.count
+
+
+@memoize_per_trace
+def _path_sums(run: PlayedRun) -> tuple[list[int], int]:
+    """How long pieces of each kind lie in cycles, and host code outside of recorded calls."""
+    sums, outside = np.zeros(len(KINDS), dtype=np.int64), 0
+    for part, inside in _pieces_in_cycles(run):
+        sums += sums_by(part.kind, inside, len(KINDS))
+        outside += int(inside[(part.kind == _HOST) & (part.host < 0)].sum())
+    return sums.tolist(), outside
 
 
 def path_table(subject: Trace | PlayedRun) -> pl.DataFrame:

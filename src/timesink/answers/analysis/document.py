@@ -39,7 +39,7 @@ from timesink.output.blocks import (
     Text,
     Tone,
 )
-from timesink.output.names import told_apart
+from timesink.output.names import LONGEST_NAME, cut_middle, told_apart
 from timesink.runtime.memory import return_free_memory
 
 # -- what costs time and what to try, as cards that lead to where it shows -------------------------
@@ -144,15 +144,16 @@ def _places(item: Evidence, run: Analysed) -> Iterator[Link]:
 # -- in words --------------------------------------------------------------------------------------
 
 
+def _evidence_name(item: Evidence) -> str:
+    """Its name as tables have it; chains and gaps name several, each short."""
+    name = short_kernel_name(item.name) if item.kind == "kernel" else item.name
+    return name if item.kind in ("chain", "gap") else cut_middle(name, LONGEST_NAME)
+
+
 def _evidence_lines(finding: RunFinding) -> list[str]:
     """The first pieces of evidence, a line each."""
     evidence = finding.evidence[:_MAX_EVIDENCE]
-    names = told_apart(
-        [
-            f"{item.kind} {short_kernel_name(item.name) if item.kind == 'kernel' else item.name}"
-            for item in evidence
-        ]
-    )
+    names = told_apart([f"{item.kind} {_evidence_name(item)}" for item in evidence])
     lines = []
     for name, item in zip(names, evidence, strict=True):
         numbers = ", ".join(
@@ -338,9 +339,11 @@ def analysis_document(
         results = (result for name in wanted for result in _on_clocks(run, name))
     parts = [result for result in _with_memory_returned(results, analysis) if result is not None]
     sections = [part if isinstance(part, Section) else part.section for part in parts]
-    if page is None:
-        sections = [part for part in parts if isinstance(part, Section)]
-    if page is None and not brief:
+    present = [part for part in parts if isinstance(part, Section)]
+    if page is None or (present and time.is_untimed(analysis.trace)):
+        # A snapshot lacks what it cannot have: only a page with nothing else says so.
+        sections = present
+    if page is None and not brief and not time.is_untimed(analysis.trace):
         # A line per reason; that nothing is amiss needs no line.
         by_reason: dict[str, list[str]] = {}
         for part in parts:

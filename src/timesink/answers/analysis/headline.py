@@ -14,6 +14,7 @@ from timesink.analyses.fitness import NOTHING, recording_fitness
 from timesink.analyses.kernels.peaks import USER_PEAKS, DevicePeaks, PeaksChoice, peaks_at_clock
 from timesink.analyses.names import device_word, short_kernel_name
 from timesink.analyses.program_traits import program_traits
+from timesink.analyses.replay.critical_path import ON_DEVICE
 from timesink.analyses.replay.own_clock import OwnClock
 from timesink.analyses.steps import average_step, find_steps
 from timesink.analyses.work.calls import (
@@ -92,11 +93,13 @@ def headline(
     findings: Sequence[RunFinding] | None = None,
     *,
     clock: OwnClock | None = None,
+    path: Mapping[str, float] | None = None,
 ) -> str:
     """The bottleneck of a step with its number, and what saves most.
 
     The advice is taken from `findings`, by default from what the rules find in this trace alone.
-    A trace with a `clock` is without profiler overhead.
+    A trace with a `clock` is without profiler overhead.  A device that the critical `path`, by kind
+    in ns, is mostly not on is not called the bottleneck, however busy it is.
     """
     if trace.has_only_memory:
         from timesink.answers.analysis.untimed_headlines import memory_headline  # noqa: PLC0415 - start-up time
@@ -115,8 +118,7 @@ def headline(
     steps = complete_steps(trace)
     costs = {part: average[f"{part}_ns"] for part in _PART_WORDS}
     step_words = _step_words(steps, is_corrected=clock is not None and tells_clocks_apart(clock))
-    shows_bound = recording_fitness(trace).answers(CRITICAL_PATH)
-    bound = _bound(trace, average, costs, findings) if shows_bound else ""
+    bound = _shown_bound(trace, _bound(trace, average, costs, findings), path or {})
     if has_device_work(trace):
         line = _on_device(trace, costs, step_words, bound)
     else:
@@ -224,6 +226,15 @@ def _bound(
     # All launches as a graph would be without the operator too.
     is_operator = first == _LAUNCHES and _DOMINANT in about_host
     return "launch-bound" if first in _LAUNCH_BOUND and not is_operator else bound
+
+
+def _shown_bound(trace: Trace, bound: str, path: Mapping[str, float]) -> str:
+    """The bottleneck where the recording shows it, and where its critical path does not deny it."""
+    if not recording_fitness(trace).answers(CRITICAL_PATH):
+        return ""
+    on_device = sum(path.get(kind, 0.0) for kind in ON_DEVICE)
+    is_denied = f"{device_word(trace)}-bound" in bound and 2 * on_device < sum(path.values())
+    return "" if is_denied else bound
 
 
 def _computing_bound(word: str, share: float) -> str:

@@ -18,7 +18,7 @@ from timesink.analyses.columns import memoize_per_trace
 from timesink.analyses.damage import refusing_damage
 from timesink.analyses.fitness import carry_fitness, recording_fitness
 from timesink.analyses.kernels.peaks import choose_peaks
-from timesink.analyses.replay.critical_path import PlayedRun, played_run
+from timesink.analyses.replay.critical_path import PlayedRun, path_kinds, played_run
 from timesink.analyses.replay.own_clock import (
     CLOCK_KEY,
     MEASURED,
@@ -298,8 +298,13 @@ class Analysis:
     def rank_headline(self) -> str:
         """The answer about the trace in detail."""
         if self.timeline is self.trace:
-            return headline(self.trace, self.findings)
-        return headline(self.timeline, self.findings, clock=self.own_clock)
+            return headline(self.trace, self.findings, path=self._path)
+        return headline(self.timeline, self.findings, clock=self.own_clock, path=self._path)
+
+    @property
+    def _path(self) -> Mapping[str, float]:
+        """The critical path by kind; empty where the recording does not show it."""
+        return path_kinds(self.played) if self.fitness.answers(CRITICAL_PATH) else {}
 
     @property
     def findings(self) -> tuple[RunFinding, ...]:

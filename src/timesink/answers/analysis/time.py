@@ -329,8 +329,11 @@ _OF_TIME = ("any_activity", "sm_efficiency")
 """Ratios to the whole window: idle time is in them."""
 
 
-def figures_section(run: Analysed) -> Section:
-    """Length of a step, how busy the device was, memory; unknown figures stay unknown."""
+def figures_section(run: Analysed) -> Section | None:
+    """Length of a step, how busy the device was, memory; unknown figures stay unknown.
+
+    A snapshot or a log, which cannot have most of them, has those that it has.
+    """
     trace = run.trace
     length, steps = average_step(trace).get("total_ns"), find_steps(trace)
     marked = steps.height if steps.height and steps["marked"][0] else None
@@ -347,8 +350,17 @@ def figures_section(run: Analysed) -> Section:
         Tile("Steps", marked, "count", "steps in the recording, cut ones included"),
         Tile("Kernels", kernels, "count", "kernel launches in the recording"),
     )
+    if is_untimed(trace):
+        tiles = tuple(tile for tile in tiles if tile.value)
+        if not tiles:
+            return None
     notes = ". ".join(f"{note[0].upper()}{note[1:]}" for note in run.analysis.told_notes)
     return Section("figures", "Key figures", (Tiles(tiles),), f"{notes}." if notes else "")
+
+
+def is_untimed(trace: Trace) -> bool:
+    """Whether nothing in it has a duration, as it is made: a memory snapshot or logs."""
+    return trace.has_only_memory or trace.has_only_collectives
 
 
 def _of_devices(trace: Trace, *, knows_idle: bool) -> Iterator[Tile]:

@@ -11,6 +11,7 @@ from msgspec import UNSET, UnsetType
 
 from timesink.answers.comparison.comparison_json import GateJson
 from timesink.answers.comparison.gate_result import GateAnswer
+from timesink.answers.comparison.untimed_pair import pair_document
 from timesink.answers.tables import to_rows
 from timesink.answers.views import listed_table
 from timesink.comparison.collective_logs import LogPair, PaceChange
@@ -116,18 +117,17 @@ def logs_document(pair: LogPair, gate: GateAnswer | None, top: int | None = None
     """The answer: what changed, by operation and size, by rank."""
     changes = sentences(pair)[1:]
     lead = " ".join([*changes, _LIMITS])
-    sections = [
-        Section("operations", "By operation and size", (_operation_table(pair, top),), lead),
-        Section("ranks", "By rank", (_rank_table(pair, top),)),
+    operations = "operations", "By operation and size"
+    ranks = "ranks", "By rank"
+    tables = [
+        (
+            _change_table("collective-log-changes", *operations, pair.operations(), top or _TOP),
+            lead,
+        ),
+        (_change_table("collective-log-rank-changes", *ranks, pair.ranks(), top or _TOP), ""),
     ]
-    if gate is not None and gate.options:
-        from timesink.answers.comparison.gate import gate_section  # noqa: PLC0415 - not always asked
-
-        sections.insert(0, gate_section(gate))
-    subject = " vs ".join(pair.paths)
-    return Document(
-        "comparison", subject, subject, headline(pair), sections=tuple(sections), tone=_tone(pair)
-    )
+    sections = [Section(table.id, table.title, (table,), text) for table, text in tables]
+    return pair_document(pair.paths, headline(pair), sections, gate, _tone(pair))
 
 
 def _tone(pair: LogPair) -> Tone:
@@ -143,28 +143,10 @@ def _tone(pair: LogPair) -> Tone:
     return "good" if changes else "plain"
 
 
-def _operation_table(pair: LogPair, top: int | None) -> Table:
-    rows = pair.operations()
-    return listed_table(
-        "collective-log-changes",
-        "operations",
-        "By operation and size",
-        rows.head(top or _TOP),
-        {"is_change": _marks(rows.head(top or _TOP))},
-        total_rows=rows.height,
-    )
-
-
-def _rank_table(pair: LogPair, top: int | None) -> Table:
-    rows = pair.ranks()
-    return listed_table(
-        "collective-log-rank-changes",
-        "ranks",
-        "By rank",
-        rows.head(top or _TOP),
-        {"is_change": _marks(rows.head(top or _TOP))},
-        total_rows=rows.height,
-    )
+def _change_table(layout: str, id_: str, title: str, changes: pl.DataFrame, top: int) -> Table:
+    rows = changes.head(top)
+    marks = {"is_change": _marks(rows)}
+    return listed_table(layout, id_, title, rows, marks, total_rows=changes.height)
 
 
 def _marks(rows: pl.DataFrame) -> list[str]:

@@ -11,6 +11,7 @@ from msgspec import UNSET, UnsetType
 
 from timesink.answers.comparison.comparison_json import GateJson
 from timesink.answers.comparison.gate_result import GateAnswer
+from timesink.answers.comparison.untimed_pair import pair_document
 from timesink.answers.tables import to_rows
 from timesink.answers.views import listed_table
 from timesink.comparison.gate.verdict import EXACT, FAILED, PASSED, Limit
@@ -83,14 +84,7 @@ def snapshots_document(
         table = change_table(pair, by, top or _TOP)
         if table.rows:
             sections.append(Section(f"memory-by-{by}", title, (table,)))
-    if gate is not None and gate.options:
-        from timesink.answers.comparison.gate import gate_section  # noqa: PLC0415 - not always asked
-
-        sections.insert(0, gate_section(gate))
-    subject = " vs ".join(pair.paths)
-    return Document(
-        "comparison", subject, subject, headline(pair), sections=tuple(sections), tone=_tone(pair)
-    )
+    return pair_document(pair.paths, headline(pair), sections, gate, _tone(pair))
 
 
 def _tone(pair: SnapshotPair) -> Tone:

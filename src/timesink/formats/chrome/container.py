@@ -20,6 +20,8 @@ PIECE_BYTES = 2 * 1024 * 1024
 """Small enough that a piece and its events stay in the cache of a core."""
 HEAD_LIMIT = 256 * 1024 * 1024
 """A trace whose metadata in front of the events is longer than this is none."""
+_MAX_BLANKS = 16
+"""Between events, in limits of one: they take no memory, but time."""
 EVENT_LIMIT = 256 * 1024 * 1024
 """Text without the end of an event is read no further than this: a small file can unpack to any
 size, and what it unpacks to has to fit into memory until an event ends."""
@@ -116,7 +118,7 @@ def cut_pieces(
     """
     # Blocks of the piece under way: they are copied once, when the piece is cut.
     blocks: list[bytes] = []
-    length = number = 0
+    length = number = blanks = 0
     enough, searched = size, 0
     for block in stream:
         blocks.append(block)
@@ -126,6 +128,10 @@ def cut_pieces(
             end = _clear_boundary(blocks[-1], length, searched)
             if end is None:
                 blocks = [b"".join(blocks)]
+                if text := _without_blanks(blocks[0], size):
+                    blanks += length - len(text)
+                    blocks, length, enough = [text], len(text), size
+                    break
                 end = _last_boundary(blocks[0], searched)
             if end is None:
                 # Searching only what is new, and not before it is much, keeps the effort linear.
@@ -141,10 +147,17 @@ def cut_pieces(
             blocks = [last[last.index(b",", end) + 1 :]]
             length = len(blocks[0])
             number += 1
-        if length > limit:
+        if length > limit or blanks > _MAX_BLANKS * limit:
             break
     if number % shares == share:
         yield PieceText(number, b"".join((b"[", *blocks)), last=True)
+
+
+def _without_blanks(buffer: bytes, size: int) -> bytes:
+    """The buffer without very many blanks at its end that stand between values; else nothing."""
+    text = buffer.rstrip()
+    is_between = not text or text[-1:] in b",[{}"
+    return text + b" " if is_between and len(buffer) - len(text) >= size // 2 else b""
 
 
 def _clear_boundary(last: bytes, length: int, searched: int) -> int | None:

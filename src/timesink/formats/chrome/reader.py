@@ -34,7 +34,7 @@ from timesink.formats.chrome.tables import (
 from timesink.formats.file_names import rank_in_name, worker_and_span
 from timesink.formats.finish import finish_trace, of_kind
 from timesink.formats.read_options import ReadOptions
-from timesink.formats.source_file import SourceFile
+from timesink.formats.source_file import SourceFile, damage_code
 from timesink.model import schema, vendors
 from timesink.model.health import HealthEntry
 from timesink.model.trace import Device, Distributed, Metadata, Trace
@@ -197,7 +197,7 @@ def read(source: SourceFile, options: ReadOptions) -> Trace:
     _allow_open_list(shares[0], tally)
     for reason in shares[0].damage:
         after_end = reason.startswith("bytes after")
-        tally.add("trailing_content" if after_end else "truncated_archive", 1, reason)
+        tally.add("trailing_content" if after_end else damage_code(reason), 1, reason)
     if source.other_members:
         tally.add("archive_members", len(source.other_members), source.other_members[0])
     fields = read_fields(shares[0].head, rest, bare=shares[0].bare, tally=tally)

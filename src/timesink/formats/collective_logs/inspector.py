@@ -20,7 +20,7 @@ from timesink.formats.collective_logs.rows import (
 )
 from timesink.formats.collective_logs.signatures import is_inspector
 from timesink.formats.read_options import ReadOptions
-from timesink.formats.source_file import SourceFile
+from timesink.formats.source_file import SourceFile, damage_code
 from timesink.model.trace import Trace
 
 NAME = "nccl_inspector"
@@ -79,7 +79,7 @@ def _objects(source: SourceFile, losses: Losses) -> Iterator[Any]:
             rest = b""
     yield from _decoded(rest, losses)
     for reason in damage:
-        losses.add("truncated_archive", reason)
+        losses.add(damage_code(reason), reason)
 
 
 def _decoded(line: bytes, losses: Losses) -> Iterator[Any]:
