@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 
 import timesink
-from timesink.sources.cache import Cache, return_free_memory
+from timesink.runtime.memory import return_free_memory
+from timesink.sources.cache import Cache
 from timesink.sources.kept_answers import (
     KeptAnswer,
     KeptSummaries,
