@@ -6,13 +6,15 @@ right answer has one, apart by `|`.  `a|b` as a cause is one that can be seen ei
 
 from __future__ import annotations
 
+import fcntl
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
+import torch.distributed as dist
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
@@ -29,6 +31,31 @@ class Program:
     settings: Settings = field(default_factory=Settings)
     detail: str = ""  # `--with` of the recording
     ranks: int = 1
+
+    @property
+    def marker(self) -> str:
+        """`--marker` of the recording."""
+        return {"decode": "next_token", "infer": "answer"}.get(self.does, "")
+
+
+@dataclass(frozen=True)
+class Script:
+    """A program with a loop of its own, which yields after every step, and its flags."""
+
+    run: Callable[[dict[str, Any], int], Iterator[None]]
+    flags: dict[str, Any]
+    detail: str = ""
+    marker: str = ""
+    ranks: int = 1
+
+
+def wait_for_turn() -> None:
+    """Take the lock that the environment names; it is given back when the process ends."""
+    path = os.environ.get("EDITED_PROGRAMS_LOCK")
+    if path and os.environ.get("RANK", "0") == "0":
+        fcntl.flock(os.open(path, os.O_RDWR | os.O_CREAT), fcntl.LOCK_EX)
+    if dist.is_initialized():
+        dist.barrier()
 
 
 def _do_nothing(*_: Any) -> None:

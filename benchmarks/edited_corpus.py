@@ -25,7 +25,6 @@ from pathlib import Path
 from edited_programs import CHANGES, HALVES, PROGRAMS
 
 HERE = Path(__file__).resolve().parent
-MARKERS = {"decode": "next_token", "infer": "answer"}
 HEADER = ["model", "base", "new", "change", "expected_cause", "place"]
 PACK_BYTES = 15 << 20
 LONGEST_S = 150
@@ -57,8 +56,8 @@ def command(task: Task, place: Path, cycles: int, skip: int) -> list[str]:
     recorder += ["--cycles", str(cycles), "--skip", str(skip), "--plain", "10"]
     if program.detail:
         recorder += ["--with", program.detail]
-    if program.does in MARKERS:
-        recorder += ["--marker", MARKERS[program.does]]
+    if program.marker:
+        recorder += ["--marker", program.marker]
     python = [sys.executable]
     if program.ranks > 1:
         python += ["-m", "torch.distributed.run", "--standalone"]

@@ -12,9 +12,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import fcntl
 import itertools
-import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -28,26 +26,25 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader
 
 import edited_final
+import edited_fresh
 import edited_judging
 import edited_shaping
-from edited_changes import Change, Program
+from edited_changes import Change, Program, Script, wait_for_turn
 from edited_models import Images, Settings, random_batch
 from edited_more_models import Lion
 
 Batch = dict[str, Tensor]
 NO_CHANGE = Change("none", "")
-HALVES = {"shaping": edited_shaping, "judging": edited_judging, "final": edited_final}
-PROGRAMS = {name: program for half in HALVES.values() for name, program in half.PROGRAMS.items()}
+HALVES: dict[str, Any] = {
+    "shaping": edited_shaping,
+    "judging": edited_judging,
+    "final": edited_final,
+    "fresh": edited_fresh,
+}
+PROGRAMS: dict[str, Program | Script] = {
+    name: program for half in HALVES.values() for name, program in half.PROGRAMS.items()
+}
 CHANGES = {name: some for half in HALVES.values() for name, some in half.CHANGES.items()}
-
-
-def wait_for_turn() -> None:
-    """Take the lock that the environment names; it is given back when the process ends."""
-    path = os.environ.get("EDITED_PROGRAMS_LOCK")
-    if path and os.environ.get("RANK", "0") == "0":
-        fcntl.flock(os.open(path, os.O_RDWR | os.O_CREAT), fcntl.LOCK_EX)
-    if dist.is_initialized():
-        dist.barrier()
 
 
 def device_and_settings(program: Program, change: Change) -> tuple[torch.device, Settings]:
@@ -256,7 +253,11 @@ def main() -> None:
     torch.manual_seed(0)
     change.start()
     program = PROGRAMS[args.model]
-    for _ in DOES[program.does](program, change, args.cycles):
+    if isinstance(program, Script):
+        steps = program.run({**program.flags, **change.settings}, args.cycles)
+    else:
+        steps = DOES[program.does](program, change, args.cycles)
+    for _ in steps:
         pass
 
 

@@ -1,10 +1,10 @@
 """Whether comparisons name the change that was made to a program, on the corpus of edited programs.
 
-    python benchmarks/program_accuracy.py shaping=FOLDER judging=FOLDER final=FOLDER [--write]
+    python benchmarks/program_accuracy.py shaping=FOLDER ... fresh=FOLDER [--write]
 
 Each folder holds recordings and `pairs.csv`, as `edited_corpus.py` leaves them: what was changed,
 which causes are right, and words of which the answer must hold one to have named the place.
-`--write` writes docs/accuracy/program.md.
+`--write` writes docs/accuracy/program.md; sets that are not given keep what it says of them.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import Any
 import timesink
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "accuracy" / "program.md"
+MARK = "<!-- figures -->"
 NONE = "none"
 
 
@@ -102,6 +103,23 @@ def confusion(pairs: Sequence[Judged]) -> Iterator[str]:
         )
 
 
+def section(name: str, pairs: Sequence[Judged]) -> Iterator[str]:
+    """What was said of the pairs of a set, and of which of them it was wrong."""
+    yield from ["", f"## {name.capitalize()}", "", *confusion(pairs)]
+    missed = [pair for pair in pairs if not pair.good]
+    if missed:
+        yield ""
+        yield from (f"* {pair.model}, {pair.change}: said {pair.first_cause}" for pair in missed)
+
+
+def written_sets(figures: str) -> tuple[dict[str, str], dict[str, str]]:
+    """Rows and sections of the sets that a page has, by name."""
+    head, *parts = re.split(r"^## ", figures, flags=re.MULTILINE)
+    sections = {part.split()[0].lower(): f"\n## {part.rstrip()}" for part in parts}
+    rows = {line.split()[1]: line for line in head.splitlines() if line.startswith("| ")}
+    return {name: row for name, row in rows.items() if name in sections}, sections
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sets", nargs="+", help="NAME=FOLDER")
@@ -115,22 +133,16 @@ def main() -> None:
         *("recordings", "models", "changes", "right first cause", "and its place"),
         *("equal pairs without a program change", "their device time the same"),
     )
-    lines = [
-        f"| {' | '.join(titles)} |",
-        "|---|---|---|---|---|---|---|",
-        *(summary(name, pairs) for name, pairs in pair_sets.items()),
-    ]
-    for name, pairs in pair_sets.items():
-        lines += ["", f"## {name.capitalize()}", "", *confusion(pairs)]
-        missed = [pair for pair in pairs if not pair.good]
-        lines += [
-            "",
-            *(f"* {pair.model}, {pair.change}: said {pair.first_cause}" for pair in missed),
-        ]
-    print("\n".join(lines))
+    before = PAGE.read_text(encoding="utf-8").partition(MARK)
+    rows, sections = written_sets(before[2])
+    rows |= {name: summary(name, pairs) for name, pairs in pair_sets.items()}
+    sections |= {name: "\n".join(section(name, pairs)) for name, pairs in pair_sets.items()}
+    shown = rows if args.write else pair_sets
+    table = [f"| {' | '.join(titles)} |", "|---|---|---|---|---|---|---|"]
+    text = "\n".join([*table, *(rows[name] for name in shown), *(sections[name] for name in shown)])
+    print(text)
     if args.write:
-        head = PAGE.read_text(encoding="utf-8").partition("<!-- figures -->")[0]
-        PAGE.write_text(f"{head}<!-- figures -->\n\n" + "\n".join(lines) + "\n", encoding="utf-8")
+        PAGE.write_text(f"{before[0]}{MARK}\n\n{text.rstrip()}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

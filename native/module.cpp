@@ -679,4 +679,11 @@ PyModuleDef module = {PyModuleDef_HEAD_INIT, "_native",
 
 }  // namespace
 
-PyMODINIT_FUNC PyInit__native(void) { return PyModule_Create(&module); }
+// What the package has to expect: another number for other functions, arguments or types of arrays.
+constexpr long INTERFACE = 2;
+
+PyMODINIT_FUNC PyInit__native(void) {
+  PyObject* made = PyModule_Create(&module);
+  if (made && PyModule_AddIntConstant(made, "INTERFACE", INTERFACE)) Py_CLEAR(made);
+  return made;
+}

@@ -19,7 +19,7 @@ class Piece(NamedTuple):
     """What a program does next; times in us."""
 
     what: str
-    """`kernel`, `copy`, `talk`, `wait`, `load` or `host`."""
+    """`kernel`, `copy`, `talk`, `wait`, `load`, `host`, or `pause` outside of calls."""
     name: str = "aten::mm"
     host: int = 10
     device: int = 0
@@ -46,6 +46,8 @@ class _Recorder:
     def play(self, piece: Piece) -> None:
         begin = self.now
         self.now += piece.host * US
+        if piece.what == "pause":
+            return
         if piece.what == "wait":
             self._runtime("cudaStreamSynchronize", max(self.now + LAUNCH, self.free + PACE))
         elif piece.what in _KINDS:

@@ -19,6 +19,7 @@ FILLED = op("aten::empty", op("aten::fill_", kernel("FillFunctor")))
 REGION = op("Torch-Compiled Region: 0/0", DROPOUT)
 READ = op("aten::item", op("aten::_local_scalar_dense", WAIT))
 USUAL = [MM, RELU, NORM]
+LOADER = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"
 ONE_MORE = "One more layer (3 → 4): aten::mm, aten::softmax and 3 more"
 
 
@@ -82,6 +83,7 @@ CASES = [
     ("added_layer", [[NORM, *READING * 3]] * 3, [[NORM, *READING * 4]] * 3),
     ("collective_change", steady(), steady(op("nccl:all_reduce", kernel("ncclDevKernel")))),
     ("data_loading", steady(), steady(op("enumerate(DataLoader)#_SingleProcessDataLoaderIter"))),
+    ("data_loading", steady(program_range(LOADER, MM)), steady(program_range(LOADER, MM, DROPOUT))),
     ("debug_mode", steady(op("aten::empty")), steady(FILLED)),
     ("debug_mode", steady(), steady(op("aten::_assert_async", kernel("check")))),
     ("debug_mode", steady(backward(MM)), steady(backward(MM, op("aten::is_nonzero", READ)))),
@@ -115,6 +117,7 @@ CASES = [
     ("casts", steady(), steady(op("aten::to", op("aten::_to_copy", kernel("cast"))))),
     ("extra_copies", steady(), steady(op("aten::clone", kernel("copy")))),
     ("kernel_change", steady(), steady(op("aten::bmm", kernel("gemm")))),
+    ("host_code", steady(op("aten::select")), steady(op("aten::lift_fresh"), op("aten::detach_"))),
     ("kernel_change", steady(DROPOUT), steady(*[DROPOUT] * 10)),
     ("kernel_change", steady(DROPOUT), steady(op("aten::gelu", kernel("gelu")))),
     ("added_layer", steady(), steady(DROPOUT)),

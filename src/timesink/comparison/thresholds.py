@@ -124,6 +124,8 @@ class EditFactsLimits(Limits):
 class MachineLimits(Limits):
     """`comparison.causes.machine`."""
 
+    by_others = 0.2
+    """Part of what more of the processor is used that others use at least, to be to blame."""
     notable = 0.02
     """Own load is told where it is this part of what was counted."""
     min_part = 0.2

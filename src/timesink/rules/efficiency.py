@@ -51,7 +51,7 @@ from timesink.rules.register import catalogue, rules_for
 from timesink.rules.replayed import held_up_by, without_queue_gaps
 from timesink.rules.run_findings import find_all, fit_to_run
 from timesink.rules.steps import Steps, complete_steps, longest_by_name
-from timesink.rules.thresholds import EfficiencyLimits
+from timesink.rules.thresholds import EfficiencyLimits, FusionLimits
 
 _MAX_SHOWN = 3
 _REARRANGED = regex(r"(?<!conv)(?<!conv_)transpose", re.IGNORECASE)
@@ -335,6 +335,8 @@ def largest_headroom(run: RoofedSteps) -> list[ShorterWork]:
     time, roof = float(mine["dur_ns"].sum()), float(mine["roof_ns"].sum())
     bound = mine.group_by("bound").agg(pl.col("dur_ns").sum()).sort("dur_ns")["bound"][-1]
     amount = {MATRIX: "matrix_flop", VECTOR: "vector_flop"}.get(bound, "bytes")
+    # What is far slower than its bytes does not wait for them: moving fewer is of no use.
+    is_moving = amount != "bytes" or roof >= FusionLimits.bound_by_memory * time
     rate = 1e9 * float(mine[amount].sum()) / time / _TERA
     rate_text = f"{units.three_digits(rate)} {'TB/s' if amount == 'bytes' else 'TFLOP/s'}"
     calls = mine["call"].filter(mine["call"] >= 0).n_unique()
@@ -349,7 +351,7 @@ def largest_headroom(run: RoofedSteps) -> list[ShorterWork]:
             mine,
             run.evidence(mine),
             {"operator": operator},
-            advice=_ADVICE.get(mine["family"][0] or "", "advice"),
+            advice=_ADVICE.get(mine["family"][0] or "", "advice") if is_moving else "advice",
         )
     ]
 

@@ -242,7 +242,11 @@ def unfused_chains(run: RoofedSteps) -> list[ShorterWork]:
     calls = order.calls
     number, lane = calls["set"].to_numpy(), calls["lane"].to_numpy()
     fusable = calls["family"].fill_null("").is_in(list(_FUSABLE)).to_numpy()
-    fusable &= (calls["call"].to_numpy() >= 0) & (calls["bytes"].fill_null(0.0).to_numpy() > 0)
+    moved = calls["bytes"].fill_null(0.0).to_numpy()
+    time = calls["time"].to_numpy().astype(np.float64)
+    # What is far slower than its bytes is bound by something else, of which others may speak.
+    fusable &= 1e9 * moved / memory >= FusionLimits.bound_by_memory * time
+    fusable &= (calls["call"].to_numpy() >= 0) & (moved > 0)
     near = fusable[1:] & fusable[:-1] & (lane[1:] == lane[:-1])
     # Kernels that another rule spoke of were between them.
     near &= calls["first"].to_numpy()[1:] == calls["last"].to_numpy()[:-1] + 1
@@ -258,13 +262,11 @@ def unfused_chains(run: RoofedSteps) -> list[ShorterWork]:
     written = 0.0 if is_trained else 1.0
     spared = written * handed
     spared[1:] += handed[:-1]
-    moved = calls["bytes"].fill_null(0.0).to_numpy()
     part = np.divide(spared, moved, out=np.zeros(len(moved)), where=moved > 0)
     part = np.minimum(part, FusionLimits.max_spared)
     chain = np.cumsum(np.append(True, handed[:-1] == 0)) if len(handed) else handed
     in_chain = part > 0
     in_chain[:-1] |= handed[:-1] > 0
-    time = calls["time"].to_numpy().astype(np.float64)
     # Slow kernels have other reasons too, and a cache is faster than memory.
     through_memory = 1e9 * part * moved / memory / run.reached(MEMORY)
     saved = np.minimum(part * time, through_memory)

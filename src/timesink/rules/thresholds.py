@@ -101,6 +101,9 @@ class FusionLimits(Limits):
     """Operators from a softmax to the products before and after it, at most."""
     min_handed = 2**18
     """Bytes of a tensor from which on passing it through memory takes time."""
+    bound_by_memory = 0.05
+    """Part of its time that an operator's bytes take at the peak of memory, at least, where they
+    are what it waits for."""
     about_alike = 0.02
     """Part by which two sizes of a tensor may differ and it is the same tensor."""
     max_spared = 0.9

@@ -9,10 +9,16 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+INTERFACE = 2
+"""The functions and arrays that are expected, as `native/module.cpp` numbers them."""
+
 _native: Any
 try:
     from timesink.runtime import _native  # type: ignore[attr-defined, no-redef]
 except ImportError:  # built without a compiler
+    _native = None
+_is_stale = _native is not None and getattr(_native, "INTERFACE", 1) != INTERFACE
+if _is_stale:  # of other sources: it would read arrays that it is not given
     _native = None
 
 NATIVE_VARIABLE = "TIMESINK_NATIVE"
@@ -43,6 +49,8 @@ def array_view(array: NDArray[Any], dtype: type[np.generic]) -> ArrayView:
 
 def native_state() -> str:
     """In words for `--version --verbose`: what reads traces, and why."""
+    if _is_stale:
+        return "Python (compiled code is of another version: install again)"
     if _native is None:
         return "Python (installed without a compiler)"
     return "native scanner" if is_native() else f"Python ({NATIVE_VARIABLE}=0)"

@@ -113,6 +113,11 @@ class TestWaits:
     def test_without_the_wait_the_host_runs_ahead(self):
         assert 40 < saved_us(self.trace, "remove sync:aten::item") < 100
 
+    def test_what_is_done_with_results_is_in_no_graph(self):
+        pause = Piece("pause", host=300)
+        assert cycle_us(cycles([MM, WAIT, pause]), "graph cycle") > 400
+        assert cycle_us(cycles([pause, MM]), "graph cycle") < 150
+
     def test_the_wait_is_found_by_its_own_call_as_well(self):
         by_call = saved_us(self.trace, "remove sync:cudaStreamSynchronize")
         assert by_call == saved_us(self.trace, "remove sync:aten::item")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import timesink.comparison.causes
-from call_trees import Call, kernel, op, program, program_range, runtime
+from call_trees import Call, copy, kernel, op, program, program_range, runtime
 from program_changes import (
     CASES,
     DROPOUT,
@@ -48,7 +48,7 @@ KEYS = {
     "cause", "absorbs", "with", "kind", "came", "gone", "either", "both", "mostly", "only",
     "inside", "outermost", "some", "sorts", "backward", "inner", "again", "precision",
     "replaced", "many", "optimizer_once", "compiled", "layers", "resized", "reads", "no_sorts",
-    "with_more",
+    "with_more", "host_only",
 }  # fmt: skip
 """What rows may ask."""
 
@@ -286,6 +286,27 @@ def test_beams_come_before_the_operators_that_choose_among_them():
     assert "4 times the work" in causes[0].sentence
 
 
+def test_gradients_of_more_parameters_are_no_layer():
+    """The backward pass alone does more: layers that it begins are those of the forward pass."""
+    weight = backward(op("aten::mm", kernel("wgrad", 30)), op("aten::t"))
+    block = [weight, backward(RELU), backward(NORM), backward(DROPOUT), backward(SOFTMAX)]
+    cause = only([[*USUAL, *block * 3]] * 3, [[*USUAL, *block * 4]] * 3)
+    assert cause.cause == "gradient_handling"
+    assert "layer" not in cause.sentence
+
+
+def test_larger_weights_stand_for_the_longer_list_of_the_optimizer():
+    def cycle(rows: int, kernels: int) -> list[Call]:
+        shapes = f"[[{rows}, 8]]"
+        lists = op("aten::_fused_adamw_", *[kernel("multi_tensor_apply_kernel", 60)] * kernels)
+        step = program_range("Optimizer.step#AdamW.step", lists)
+        return [*(replace(call, shapes=shapes) for call in USUAL), step]
+
+    cause = only([cycle(8, 4)] * 3, [cycle(16, 6)] * 3)
+    assert (cause.cause, cause.device_ns) == ("workload_change", 120_000)
+    assert cause.sentence.startswith("The same calls with different shapes")
+
+
 def test_what_takes_most_comes_first_and_choices_of_libraries_last():
     chosen = [op("aten::mul", kernel(name, us)) for name, us in (("one", 20), ("other", 900))]
     reduced, loaded = (
@@ -319,6 +340,12 @@ def test_what_takes_most_comes_first_and_choices_of_libraries_last():
         ([[NORM, *[MM, RELU, DROPOUT, SOFTMAX, FLASH] * 3]] * 3,
          [[NORM, *[MM, RELU, DROPOUT, SOFTMAX, FLASH] * 4]] * 3,
          ONE_MORE, "in the step, after aten::scaled_dot_product_attention"),
+        (*below("aten::to", copy("Memcpy HtoD (Pinned -> Device)"),
+                copy("Memcpy HtoD (Pageable -> Device)")),
+         "Memcpy HtoD (Pageable -> Device) instead of Memcpy HtoD (Pinned -> Device)",
+         "in aten::to"),
+        (*below("aten::mul", kernel("scale<int>"), kernel("scale<float>", 30)),
+         "Different variants of scale", "in aten::mul"),
         (every(99), every(4, *[DROPOUT] * 3), "One step in 4 runs aten::dropout as well",
          "in steps of their own type"),
         (every(6, *[DROPOUT] * 3), every(3, *[DROPOUT] * 3),

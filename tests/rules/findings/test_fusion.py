@@ -82,6 +82,19 @@ class TestChains:
         # 2 MiB written and read take a microsecond, whatever else keeps the kernels.
         assert small["unfused-chains"].cost_ns < 200 * 2 * 2**21 / 4.08e3
 
+    def test_what_is_far_slower_than_its_bytes_has_headroom_of_its_own(self):
+        shape = [[1024, 1024]]
+        chain = [
+            Call("aten::mul", shape, 3),
+            Call("aten::cumsum", shape, 2000),
+            Call("aten::tanh", shape, 3),
+        ]
+        finding = run(*chain * 10)[0]
+        assert (finding.id, finding.advice.split(".")[0]) == (
+            "largest-headroom",
+            "Speed up aten::cumsum",
+        )
+
     def test_what_another_rule_spoke_of_was_between(self):
         calls = [Call("aten::tanh", [BIG], TENSOR_US), *attention(softmax())]
         rule_ids = {finding.id for finding in run(*calls, Call("aten::gelu", [BIG], TENSOR_US))}

@@ -516,10 +516,31 @@ def _as_graph(scenario: Scenario, chosen: _Selection, change: AskedChange) -> Sc
     )
     inside = descendant_mask(np.flatnonzero(is_excluded), calls.size)
     stays = (owner >= 0) & inside[owner] if len(calls) else owner >= 0
+    stays |= _uses_results(scenario)
     left = np.where(stays, 1.0, waits_for_collectives(graph.points).by_point(len(stays)))
     stretch = np.where(chosen.stretches, scenario.stretch * left, scenario.stretch)
     stretch[_first_launches(scenario, chosen, change)] += WhatIfLimits.graph_launch_ns
     return replace(scenario, stretch=stretch, graph=replace(graph, gap=gap, lag=lag))
+
+
+def _uses_results(scenario: Scenario) -> Flags:
+    """Stretches outside of calls from a wait for the device to the next launch.
+
+    What a program does with what it waited for, before it asks for more, no graph holds.
+    """
+    graph, points = scenario.graph, scenario.graph.points
+    many = len(points.time)
+    place = np.arange(many)
+    waited, launched = np.full(many, -1), np.full(many, -1)
+    after = graph.point[device_waits(graph)]
+    waited[after] = after
+    call = _launches(scenario)
+    begun = points.start[np.unique(call[call >= 0])]
+    launched[begun] = begun
+    last_wait, last_launch = np.maximum.accumulate(waited), np.maximum.accumulate(launched)
+    thread_first = points.first[np.searchsorted(points.first, place, side="right") - 1]
+    result: Flags = (last_wait >= thread_first) & (last_wait > last_launch)
+    return result & _outside_of_calls(points)
 
 
 def _first_launches(scenario: Scenario, chosen: _Selection, change: AskedChange) -> Ints:

@@ -60,6 +60,7 @@ class ChangeFacts(msgspec.Struct, frozen=True, eq=False):
     layers: bool
     resized: bool
     reads: bool
+    host_only: bool
     more_of_same: bool
     """Whether all of it are calls that both programs make, more or fewer of them."""
     optimizer_once: bool
@@ -149,6 +150,8 @@ def change_facts(
         and not any(name.startswith("Optimizer.") for name in change.inside),
         resized=change.site in program_difference.resized,
         reads=_reads_device(change, program_difference, passes),
+        host_only=program_difference.has_device
+        and not {WAIT, COPY, KERNEL} & {sort_of[name] for name in (*more, *fewer)},
         more_of_same=_is_more_of_same(change, program_difference),
         optimizer_once=passes.optimizer[0] == passes.optimizer[1] > 0,
         kernels=Counter({name: n for name, n in (more + fewer).items() if sort_of[name] == KERNEL}),

@@ -317,6 +317,7 @@ def _standing_places(host: HostPace) -> list[int]:
         for candidate in columns
         if host.stands(candidate)
         and not _is_common(host, candidate)
+        and not _has_moved(host, candidate)
         and _is_backed(host, candidate)
     ]
 
@@ -340,6 +341,40 @@ def _place(host: HostPace, column: int) -> HostPlace:
 def _overlap(place: HostPlace, other: HostPlace) -> bool:
     same = (place.inside, place.after, place.before) == (other.inside, other.after, other.before)
     return same and (None in {place.occurrence, other.occurrence} or place == other)
+
+
+def _has_moved(host: HostPace, column: int) -> bool:
+    """Whether the time of a new place stood beside it before, next to other calls.
+
+    A call that came, went or was replaced has other places around it: what these take together is
+    what matters, and what a call takes that only one side makes is its own.
+    """
+    place, places = _place(host, column), host.places
+    if not len(places.base) or places.base[:, column - host.functions].any():
+        return False
+    functions = host.case.functions
+    if place.inside is not None:
+        called = (functions.table["function"] == place.inside).to_numpy()
+        if not functions.base[:, called].any():
+            return True
+    here = [
+        (other, float(places.base[:, at].mean()), float(places.new[:, at].mean()))
+        for at, other in enumerate(places.which)
+        if other.occurrence is not None and other.inside == place.inside
+    ]
+    gone = [(other, time) for other, time, left in here if not left and _is_beside(other, place)]
+    came = sum(
+        time
+        for other, before, time in here
+        if not before and any(_is_beside(other, lost) for lost, _ in gone)
+    )
+    lost = sum(time for _, time in gone)
+    return bool(gone) and came - lost < HostLimits.backed * host.rise(column)
+
+
+def _is_beside(place: HostPlace, other: HostPlace) -> bool:
+    """Whether two places begin after, or end before, a call of the same name."""
+    return place.after == other.after or place.before == other.before
 
 
 def _is_backed(host: HostPace, column: int) -> bool:

@@ -684,6 +684,18 @@ def power_limit(suspect: Suspect, suspects: Suspects, context: Context) -> Check
 # -- the host --------------------------------------------------------------------------------------
 
 
+@about("run_queue", "cpu_pressure")
+def own_threads(suspect: Suspect, _: Suspects, context: Context) -> Checked:
+    """Threads of the process wait for one another as well: others are to blame if they use more."""
+    use = context.reading("host_cpu", suspect.device)
+    if use is None or context.reading("own_cpu_use", suspect.device) is None or use.rise <= 0:
+        return None
+    by_others = of_others(use, context).rise
+    if by_others >= MachineLimits.by_others * use.rise:
+        return None
+    return "the process itself keeps more cores busy, and others keep hardly more than before"
+
+
 @about("host_cpu", again=True)
 def processor(suspect: Suspect, suspects: Suspects, context: Context) -> Checked:
     """Load of others on the processor hurts where threads wait for cores.

@@ -35,11 +35,13 @@ from timesink.patterns import regex
 _ENGINE = "autograd::engine::evaluate_function: "
 _CONV = regex(r"::\w*conv", re.IGNORECASE)
 _CHOICE, _WORKLOAD, _PRECISION = "kernel_choice", "workload_change", "precision_change"
+_MORE_LAYERS, _GRADIENTS, _OPTIMIZER = "added_layer", "gradient_handling", "optimizer"
 _OF_SIZES = frozenset(
     {_WORKLOAD, "kernel_change", "added_layer", "synchronisation", "extra_copies", "host_code"}
     | {"layout_conversion", _CHOICE}
 )
 """Causes that may follow from other sizes, and these themselves."""
+_OF_BACKWARD = frozenset({"recomputation", "debug_mode", _GRADIENTS})
 _MAX_EVIDENCE = 6
 
 
@@ -89,9 +91,13 @@ def edits(program_difference: ProgramDifference) -> tuple[ProgramEdit, ...]:
                 ),
                 causes[at],
             )
+    causes, facts = _without_layers_of_gradients(causes, facts, weights)
     groups: dict[str, list[ChangeFacts]] = {}
     for cause, fact in zip(_absorb_causes(causes, facts, weights), facts, strict=True):
         groups.setdefault(cause, []).append(fact)
+    if _WORKLOAD in groups and all(fact.more_of_same for fact in groups.get(_OPTIMIZER, ())):
+        # Of larger weights an optimizer launches more of the same kernels.
+        groups[_WORKLOAD] += groups.pop(_OPTIMIZER, [])
     edit_list = [_edit(program_difference, cause, group, passes) for cause, group in groups.items()]
     weighed = {edit.cause: _weight(edit.host_ns, edit.device_ns) for edit in edit_list}
     # Other sizes come before what follows from them, and what libraries choose is a consequence
@@ -140,12 +146,46 @@ def _fits(row: Mapping[str, Any], facts: ChangeFacts) -> bool:
 
 _YES_OR_NO = (
     *("backward", "inner", "again", "precision", "replaced", "many"),
-    *("compiled", "layers", "resized", "reads", "optimizer_once"),
+    *("compiled", "layers", "resized", "reads", "host_only", "optimizer_once"),
 )
 
 
 def _equals(fact: bool, value: bool) -> bool:  # noqa: FBT001 - it is what is compared
     return fact == value
+
+
+def _without_layers_of_gradients(
+    causes: Sequence[str], facts: Sequence[ChangeFacts], weights: Sequence[float]
+) -> tuple[list[str], list[ChangeFacts]]:
+    """Causes and facts, but no layers that the backward pass alone has.
+
+    It follows the forward pass: what differs there follows from the edit of the forward pass that
+    matters most, and without one the same layers are given other gradients.
+    """
+    forward = [
+        (weight, cause)
+        for cause, fact, weight in zip(causes, facts, weights, strict=True)
+        if not fact.backward
+        and fact.kernels
+        and cause not in {_CHOICE, *_OF_BACKWARD}
+        and not any(name.startswith("Optimizer.") for name in fact.change.inside + fact.outermost)
+    ]
+    has_layer = any(cause == _MORE_LAYERS for _, cause in forward)
+    followers = {
+        at
+        for at, fact in enumerate(facts)
+        if fact.backward and causes[at] == _MORE_LAYERS and not has_layer
+    }
+    leading = max(forward, default=(0.0, _GRADIENTS))[1]
+    return (
+        [leading if at in followers else cause for at, cause in enumerate(causes)],
+        [
+            replace(fact, layers=False, change=replace(fact.change, repeats=(0, 0)))
+            if at in followers
+            else fact
+            for at, fact in enumerate(facts)
+        ],
+    )
 
 
 def _absorb_causes(
@@ -190,6 +230,7 @@ def _edit(
         key=lambda at: (
             facts[at].backward and cause not in _OF_BACKWARD,
             not has_cause[at],
+            cause == _WORKLOAD and facts[at].change.kind not in EVERYWHERE,
             -_weight(*amounts[at][1:3]),
         ),
     )
@@ -229,9 +270,6 @@ def _edit(
         lead.change.inside[-1] if lead.change.inside else "",
         sum(fact.change.places for fact in facts),
     )
-
-
-_OF_BACKWARD = frozenset({"recomputation", "debug_mode", "gradient_handling"})
 
 
 def _net(
@@ -285,6 +323,8 @@ def _sentence(difference: ProgramDifference, lead: ChangeFacts, *, how: str = ""
         layers = f"{number} {'more' if new > base else 'fewer'} layer{'s' * (many > 1)}"
         return f"{layers} ({base} → {new}): {added or removed}"
     where = f" at {change.places} of {change.of_places} places" if change.places > 1 else ""
+    if added and added == removed:
+        return f"Different variants of {added}{where}"
     if added and removed:
         return f"{added} instead of {removed}{where}"
     return f"{added or removed}{how} {'added' if added else 'removed'}{where}"
@@ -403,8 +443,8 @@ def _told_change(change: CallChange) -> str:
 
 
 def call_label(name: str) -> str:
-    """A call or kernel as people say it."""
-    return told_name(name.removeprefix(_ENGINE))
+    """A call or kernel as people say it; of a copy, which memory it is from and to."""
+    return name if name.startswith("Memcpy ") else told_name(name.removeprefix(_ENGINE))
 
 
 def place_of(change: CallChange, *, backward: bool) -> str:

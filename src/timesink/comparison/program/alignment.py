@@ -331,6 +331,15 @@ class SiteTree(msgspec.Struct, frozen=True, eq=False):
         return list(self.site[node : node + int(self.size[node])].tolist())
 
 
+def _period(block: list[int]) -> list[int]:
+    """The shortest block of calls that may be a layer, of which this one is several in a row."""
+    for length in range(_MIN_BLOCK, len(block) // 2 + 1):
+        part = block[:length]
+        if part * (len(block) // length) == block and len(set(part)) >= _MIN_SORTS:
+            return part
+    return block
+
+
 def _occurrences(block: list[int], calls: list[int]) -> int:
     """How often a block of calls comes in a row; calls at its ends may belong to the next one."""
     often = 0
@@ -456,6 +465,7 @@ class CallAlignment(msgspec.Struct, eq=False):
         block = side.site[first.added or first.removed].tolist()
         if len(block) < _MIN_BLOCK or len(set(block)) < _MIN_SORTS:
             return 0, 0
+        block = _period(block)
         base, new = (
             _occurrences(block, tree.siblings(first.inside)) for tree in (self.base, self.new)
         )

@@ -186,6 +186,16 @@ class TestProcessor:
         base, new = Side(QUIET | process_load, cores=None), Side(QUIET | more, cores=None)
         assert causes(new, base) == []
 
+    def test_threads_of_the_process_that_wait_for_one_another_are_no_others(self):
+        alone = {"process_cpu_usage": (100.0, "% of a core"), "process_runq_wait_pct": (0.0, "%")}
+        many = {"process_cpu_usage": (1250.0, "% of a core"), "process_runq_wait_pct": (50.0, "%")}
+        base = Side({"host_cpu_usage": (28.0, "%")} | alone, cores=16)
+        crowded = Side({"host_cpu_usage": (98.0, "%")} | many, cores=16)
+        assert causes(crowded, base) == []
+        shared = many | {"process_cpu_usage": (300.0, "% of a core")}
+        others = Side({"host_cpu_usage": (98.0, "%")} | shared, cores=16)
+        assert causes(others, base) == ["cpu_contention"]
+
     def test_a_clock_under_which_nothing_is_slower_saves_power(self):
         fast, slow = ({"cpu_frequency": (mhz, "MHz")} for mhz in (3500.0, 1200.0))
         assert causes(Side(slow), Side(fast)) == []

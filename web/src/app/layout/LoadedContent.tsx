@@ -31,7 +31,7 @@ export function ProgressMessage({ progress, label }: { progress: Progress | null
       <progress {...(share === null ? {} : { value: share })} max={1} aria-label={doing} />
       <p>
         {capitalise(doing)}
-        {share !== null && <span class="share"> {Math.round(share * 100)} %</span>}
+        {share !== null && <span class="share"> ({Math.round(share * 100)} %)</span>}
       </p>
     </div>
   );

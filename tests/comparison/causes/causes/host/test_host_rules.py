@@ -171,6 +171,16 @@ def test_many_new_gaps_are_one_cause() -> None:
     assert cause.cost_ns == pytest.approx(20 * MS, rel=0.1)
 
 
+def test_a_gap_beside_which_a_call_was_replaced_is_the_same_gap() -> None:
+    """Though the other gaps are shorter; a third one that is gone is told."""
+    longer = {after: 1.5 * ms for after, ms in GAPS.items()}
+    base = replace(USUAL, gaps_ms={**longer, "aten::old": 10.0})
+    new = replace(USUAL, gaps_ms={**GAPS, "aten::new": 10.0})
+    assert causes(base, new) == ()
+    third = replace(base, gaps_ms={**base.gaps_ms, "aten::third": 10.0})
+    assert "host_code" in {cause.id for cause in causes(third, new)}
+
+
 def test_places_inside_of_one_call_are_one_cause() -> None:
     new = {f"aten::new{number}": 5.0 for number in range(2)}
     (cause,) = causes(USUAL, replace(USUAL, gaps_ms=new, gaps_in="aten::add"))
