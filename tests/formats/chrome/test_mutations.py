@@ -164,9 +164,10 @@ def assert_events_are_accounted_for(
 
 
 def test_the_corpus_is_large_and_repeatable():
-    assert len(MUTANTS) >= 100
+    mutants = list(some_mutants())
+    assert len(mutants) >= 100
     assert {mutant.base for mutant in MUTANTS} == set(BASES)
-    assert list(some_mutants()) == MUTANTS
+    assert every_nth(mutants, 2) == MUTANTS
 
 
 def is_kernel(event: Any) -> bool:

@@ -12,7 +12,7 @@ import pytest
 import timesink
 from recorded import environment, record, write
 from timesink.model.trace import Trace
-from timesink.rules.compiled import broken_graphs, repeated_compilations
+from timesink.rules.compiled import broken_graphs
 
 pytestmark = pytest.mark.whole
 
@@ -73,8 +73,11 @@ def test_a_planted_graph_break_is_found_with_its_line(trace: Trace):
 
 
 def test_a_planted_change_of_shape_is_found_with_its_guard(trace: Trace):
-    (finding,) = repeated_compilations(trace)
-    assert "size mismatch at index 0, expected 8, actual 12" in finding.sentence
+    code = trace.metadata.compiled
+    assert code is not None
+    (again,) = [compiled for compiled in code.compilations if compiled.reason]
+    assert again.function == "in_rows"
+    assert "size mismatch at index 0, expected 8, actual 12" in again.reason
 
 
 def test_generated_kernels_name_operators_modules_and_lines(trace: Trace):
