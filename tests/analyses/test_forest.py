@@ -22,7 +22,7 @@ from timesink.analyses.forest import (
 )
 from timesink.model.nested_calls import nest_in_order, subtree_sizes
 from timesink.model.trace import Trace
-from timesink.runtime.native import native_module
+from timesink.runtime.native import is_native
 
 Tree: TypeAlias = dict[str, "Tree"]
 
@@ -245,7 +245,7 @@ CALLS = st.lists(
 )
 
 
-@pytest.mark.skipif(native_module() is None, reason="built without a compiler")
+@pytest.mark.skipif(not is_native(), reason="compiled code is not there, or turned off")
 @given(CALLS)
 def test_compiled_nesting_is_that_of_arrays_and_the_loop(calls):
     ordered = sorted(calls, key=lambda call: (call[0], call[1], -call[2]))
