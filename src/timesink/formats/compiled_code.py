@@ -59,7 +59,6 @@ STACKS = (
 )
 INFORMATION = "kernel_information.json"
 """Stacks and nodes in one file, as newer versions write it."""
-MAPPINGS = "inductor_provenance_tracking_node_mappings.json"
 
 
 class _KernelRow(msgspec.Struct, frozen=True):
